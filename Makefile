@@ -84,7 +84,12 @@ first-answer: ## Time a fresh clone up to its first answer. COLD=1: with an empt
 	@scripts/first-answer.sh
 
 .PHONY: test-long
-test-long: crash faults tenants conformance web-test-long ## Run the long forms of make test's tests; takes hours.
+test-long: static crash faults tenants conformance web-test-long ## Run the long forms of make test's tests; takes hours.
+
+.PHONY: static
+static: ## Compile everything without cgo, and run the tests that differ there.
+	CGO_ENABLED=0 $(GO) vet ./...
+	CGO_ENABLED=0 $(GO) test -count=1 ./source/duckdb ./internal/app ./test/release
 
 .PHONY: crash
 crash: ## Kill processes with kill -9 during appends and runs, 300 times.
@@ -106,37 +111,46 @@ conformance: ## Test with the AI SDK's clients, including its strictest releases
 web-test-long: build ## Measure the chart page with 100,000 bars and 10,000 drawings, in a real browser.
 	@scripts/web-test.sh long
 
+# Runs one test of the planner as a report; ARGS may have more of its flags, such as -details.
+report = @$(GO) test ./model/offline/eval -count=1 -v -run '^$(1)$$' -args -report $(ARGS)
+
 .PHONY: eval-offline
-eval-offline: ## Measure the offline planner on its frozen questions.
-	$(GO) run ./model/offline/eval
+eval-offline: ## Measure the offline planner on its frozen questions. ARGS=-details: show misses.
+	$(call report,TestGoals)
 
 .PHONY: eval-heldout
 eval-heldout: ## Measure the offline planner on questions held out from its development.
-	$(GO) run ./model/offline/eval -set heldout
+	$(call report,TestHeldoutResults)
 
 .PHONY: eval-blind
 eval-blind: ## Measure the offline planner on questions that it is never tuned on.
-	$(GO) run ./model/offline/eval -set blind
+	$(call report,TestBlindResults)
 
 .PHONY: eval-fresh
 eval-fresh: ## Measure the offline planner on questions by somebody who had not seen it.
-	$(GO) run ./model/offline/eval -set fresh
+	$(call report,TestFreshResults)
+
+.PHONY: eval-unseen
+eval-unseen: ## Measure the offline planner on questions written after it was frozen.
+	$(call report,TestUnseenResults)
 
 .PHONY: eval-sources
 eval-sources: ## Measure how the offline planner chooses among several sources.
-	$(GO) run ./model/offline/eval -set sources
+	$(call report,TestChoiceResults)
 
 .PHONY: eval-cite
 eval-cite: ## Measure the footnotes on their corpus.
 	$(GO) test -count=1 -v -run 'Corpus' ./cite
 
+BENCH = $(GO) test ./test/bench -run '^$$' -bench . -benchtime 1x -timeout 0 -args
+
 .PHONY: bench
-bench: build ## Measure the table of docs/performance.md against its targets.
-	$(GO) run ./test/bench
+bench: build ## Measure the table of docs/performance.md. ARGS='-only append': only these rows.
+	@$(BENCH) $(ARGS)
 
 .PHONY: bench-quick
 bench-quick: build ## The same, in under two minutes.
-	$(GO) run ./test/bench -quick
+	@$(BENCH) -quick $(ARGS)
 
 .PHONY: clean
 clean: ## Remove build results; data stays.

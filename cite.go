@@ -13,8 +13,17 @@ type Cite struct {
 	Row        *int    `json:"row,omitempty"`
 	Column     string  `json:"column,omitempty"`
 	Formula    string  `json:"formula,omitempty"`
-	Value      string  `json:"value,omitempty"` // the exact value of the cell or formula
-	Confidence float64 `json:"confidence"`      // 0 to 1
+	Value      string  `json:"value,omitempty"`  // the exact value of the cell or formula
+	Confidence float64 `json:"confidence"`       // 0 to 1
+	Marked     bool    `json:"marked,omitempty"` // the model named the cell or formula, and it was verified
+}
+
+// Table is a result of the conversation with its rows, in which the evidence for an answer is looked for.
+type Table struct {
+	ID       string // r1, r2, …
+	SQL      string
+	Result   Result
+	RowCount int // all rows of the query; Result may hold fewer
 }
 
 // Unresolved is a number in an answer that no cell or formula explains.

@@ -67,7 +67,7 @@ func TestEveryBodySurvivesTheCodec(t *testing.T) {
 		t.Error("an unknown kind must not be skipped")
 	}
 	if _, _, err := footnote.EncodeBody(footnote.Answered{Chart: json.RawMessage(`{`)}); err == nil {
-		t.Error("what is not JSON must not be stored")
+		t.Error("invalid JSON was accepted for storage")
 	}
 }
 
@@ -86,9 +86,12 @@ func TestCodesAndMessages(t *testing.T) {
 
 func TestCellsKeepTheirValues(t *testing.T) {
 	columns := []footnote.Column{
-		{
-			Kind: footnote.KindInteger,
-		}, {Kind: footnote.KindNumber}, {Kind: footnote.KindDecimal}, {Kind: footnote.KindText}, {}, {},
+		{Kind: footnote.KindInteger},
+		{Kind: footnote.KindNumber},
+		{Kind: footnote.KindDecimal},
+		{Kind: footnote.KindText},
+		{},
+		{},
 	}
 	row := []any{int64(math.MinInt64), 2.0, "12345678901234567890.10", "<a> \u2028", nil, true}
 	data := footnote.AppendRow([]byte{'['}, row)

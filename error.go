@@ -50,6 +50,9 @@ func Errorf(code Code, format string, args ...any) *Error {
 	return &Error{Code: code, Message: fmt.Sprintf(format, args...)}
 }
 
+// Invalidf returns an InvalidRequest without a cause.
+func Invalidf(format string, args ...any) *Error { return Errorf(InvalidRequest, format, args...) }
+
 // Wrapf returns an Error with a cause.
 func Wrapf(code Code, err error, format string, args ...any) *Error {
 	return &Error{Code: code, Message: fmt.Sprintf(format, args...), Err: err}

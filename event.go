@@ -1,7 +1,10 @@
 package footnote
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
+	"strconv"
 	"time"
 )
 
@@ -15,12 +18,26 @@ type Event struct {
 	Body   Body
 }
 
+// ID returns the id of the event, which no event of another stream has: conv_….12.
+func (ev Event) ID() string { return EventID(ev.Stream, ev.Seq) }
+
+// EventID returns the id of an event, by its place.
+func EventID(stream string, seq int64) string { return stream + "." + strconv.FormatInt(seq, 10) }
+
 // Body is the content of an event. It is a sealed union: only the types of this package implement it, so a switch
 // over it can be checked for completeness.
-type Body interface{ isBody() }
+type Body interface {
+	kind() string // see KindOf
+}
 
 // Digest names a blob by its content: "sha256:" and 64 hex digits.
 type Digest = string
+
+// DigestOf returns the digest of a blob.
+func DigestOf(data []byte) Digest {
+	sum := sha256.Sum256(data)
+	return "sha256:" + hex.EncodeToString(sum[:])
+}
 
 // Opened is the first event of a conversation. Assistant, sources, system and tools never change
 // during the conversation: a change would invalidate the model's thinking and its prompt cache.
@@ -59,14 +76,15 @@ type TextTurn struct {
 	Text string `json:"text"`
 }
 
-// AssistantMessage is one complete model call, with its blocks exactly as they arrived. A tool call is one of the
-// blocks and is stored nowhere else.
+// AssistantMessage is one complete model call, with its blocks as they arrived, except that marks are kept apart. A
+// tool call is one of the blocks and is stored nowhere else.
 type AssistantMessage struct {
 	Step       int               `json:"step"`               // from 1 within the run
 	Upstream   string            `json:"upstream,omitempty"` // the provider's message id
 	Request    string            `json:"request,omitempty"`  // the provider's request id
 	Model      string            `json:"model"`              // the model that served the call
 	Blocks     []json.RawMessage `json:"blocks"`
+	Marks      []Mark            `json:"marks,omitempty"` // cut out of texts, in order
 	StopReason string            `json:"stop_reason"`
 	Usage      Usage             `json:"usage"`
 	Cost       Cost              `json:"cost"`
@@ -74,6 +92,13 @@ type AssistantMessage struct {
 	// Tools describes the tools that the blocks call, by name, as they were then. A tool with neither label nor family
 	// has an empty entry. Older events lack it.
 	Tools map[string]CalledTool `json:"tools,omitempty"`
+}
+
+// Mark is a mark that the model wrote behind a figure of an answer, and that is cut out of the blocks.
+type Mark struct {
+	Block int    `json:"block,omitempty"` // its index in the message
+	At    int    `json:"at"`              // the byte offset in the text of the block, without marks
+	Text  string `json:"text"`            // such as [^r1.4.revenue]
 }
 
 // CalledTool says how to show the calls of a tool.
@@ -93,6 +118,7 @@ type ToolResult struct {
 	CacheHit bool            `json:"cache_hit,omitempty"`
 	RanAt    time.Time       `json:"ran_at,omitzero"`  // of a cache hit: when these rows were read
 	Result   *StoredResult   `json:"result,omitempty"` // the rows, if any
+	Marks    bool            `json:"marks,omitempty"`  // the model reads the mark of each row in Content
 	Chart    json.RawMessage `json:"chart,omitempty"`  // a checked chart, from show_chart
 	Detail   json.RawMessage `json:"detail,omitempty"` // for the page only, such as a diff; not shown to the model
 	Cost     Cost            `json:"cost,omitzero"`    // for a tool that has a price
@@ -146,6 +172,30 @@ type RunStarted struct {
 	MaxTokens  int               `json:"max_tokens,omitempty"` // output limit for each model call; 0: the model's own
 	// Trace is the traceparent for later parts of the run, on any server; empty when the run is not traced.
 	Trace string `json:"trace,omitempty"`
+	// Choice is set when the message chose another tier or effort: it applies to this run and those that follow.
+	Choice *Choice `json:"choice,omitempty"`
+	// Weight is how often each token of the run counts against limits; 0: once.
+	Weight int64 `json:"weight,omitempty"`
+}
+
+// Choice is the model of a run, and the tier and effort it was chosen with. The fields are those of Opened.
+type Choice struct {
+	Model  string `json:"model"`
+	Tier   string `json:"tier,omitempty"`
+	Effort string `json:"effort,omitempty"`
+}
+
+// TierOf returns the tier of a conversation from b on. ok is false if b does not change it.
+func TierOf(b Body) (tier string, ok bool) {
+	switch b := b.(type) {
+	case Opened:
+		return b.Tier, true
+	case RunStarted:
+		if b.Choice != nil {
+			return b.Choice.Tier, true
+		}
+	}
+	return "", false
 }
 
 // RunParked records that a run waits for answers to Calls, at most until Deadline.
@@ -324,30 +374,30 @@ type Unreadable struct {
 	Raw    string `json:"-"`              // the stored body, for code that moves the log
 }
 
-func (Opened) isBody()           {}
-func (UserMessage) isBody()      {}
-func (Imported) isBody()         {}
-func (AssistantMessage) isBody() {}
-func (ToolResult) isBody()       {}
-func (ApprovalAsked) isBody()    {}
-func (ApprovalGiven) isBody()    {}
-func (RunStarted) isBody()       {}
-func (RunParked) isBody()        {}
-func (RunResumed) isBody()       {}
-func (RunFinished) isBody()      {}
-func (RunFailed) isBody()        {}
-func (RunStopped) isBody()       {}
-func (StepFailed) isBody()       {}
-func (Segmented) isBody()        {}
-func (Rewound) isBody()          {}
-func (Answered) isBody()         {}
-func (Titled) isBody()           {}
-func (Feedback) isBody()         {}
-func (QueryRun) isBody()         {}
-func (DrawingChanged) isBody()   {}
-func (WorkspaceChanged) isBody() {}
-func (Spent) isBody()            {}
-func (Unreadable) isBody()       {}
+func (Opened) kind() string           { return "opened" }
+func (UserMessage) kind() string      { return "user_message" }
+func (Imported) kind() string         { return "imported" }
+func (AssistantMessage) kind() string { return "assistant_message" }
+func (ToolResult) kind() string       { return "tool_result" }
+func (ApprovalAsked) kind() string    { return "approval_asked" }
+func (ApprovalGiven) kind() string    { return "approval_given" }
+func (RunStarted) kind() string       { return "run_started" }
+func (RunParked) kind() string        { return "run_parked" }
+func (RunResumed) kind() string       { return "run_resumed" }
+func (RunFinished) kind() string      { return "run_finished" }
+func (RunFailed) kind() string        { return "run_failed" }
+func (RunStopped) kind() string       { return "run_stopped" }
+func (StepFailed) kind() string       { return "step_failed" }
+func (Segmented) kind() string        { return "segmented" }
+func (Rewound) kind() string          { return "rewound" }
+func (Answered) kind() string         { return "answered" }
+func (Titled) kind() string           { return "titled" }
+func (Feedback) kind() string         { return "feedback" }
+func (QueryRun) kind() string         { return "query_run" }
+func (DrawingChanged) kind() string   { return "drawing_changed" }
+func (WorkspaceChanged) kind() string { return "workspace_changed" }
+func (Spent) kind() string            { return "spent" }
+func (Unreadable) kind() string       { return "unreadable" }
 
 // Terminal reports whether b ends a run. A run has exactly one such event. An Unreadable counts if its kind is
 // terminal.

@@ -4,8 +4,7 @@ import "time"
 
 // Amount is what calls consume: money, in millionths of a US dollar, and tokens, each weighted by its tier.
 type Amount struct {
-	MicroUSD int64
-	Tokens   int64
+	MicroUSD, Tokens int64
 }
 
 // Add returns the sum of two amounts.
@@ -42,11 +41,10 @@ type SpendingLimit struct {
 type Reserve struct {
 	// ID names the reservation. An existing one grows to Max if there is room, never shrinks, and expires TTL from
 	// now.
-	ID     string
-	Org    string
-	User   string
-	Stream string // the conversation; empty for a call outside any
-	Run    string
+	ID        string
+	Org, User string
+	Stream    string // the conversation; empty for a call outside any
+	Run       string
 	// Max is the amount to reserve. If a limit has less left, the store grants less, so that the call can be made
 	// smaller, but never less than Enough.
 	Max, Enough Amount
@@ -58,25 +56,20 @@ type Reserve struct {
 
 // Reservation is the amount reserved for a call.
 type Reservation struct {
-	ID      string
-	Org     string
-	User    string
-	Stream  string
-	Run     string
-	Day     string // day of the reservation: 2006-01-02
-	Amount  Amount
-	Lost    Amount // charged if the reservation is never settled
-	Expires time.Time
+	ID, Org, User, Stream, Run string
+	Day                        string // day of the reservation: 2006-01-02
+	Amount                     Amount
+	Lost                       Amount // charged if the reservation is never settled
+	Expires                    time.Time
 }
 
 // Settle charges what a call has used, in the same append as the events that record it, and ends the reservation
 // unless Keep is set.
 type Settle struct {
-	ID     string // of the reservation; empty: nothing was reserved
-	Org    string
-	User   string
-	Stream string // the conversation; empty for a call outside any
-	Spent  Amount
+	ID        string // of the reservation; empty: nothing was reserved
+	Org, User string
+	Stream    string // the conversation; empty for a call outside any
+	Spent     Amount
 	// Keep leaves the unspent amount in the reservation, for the next call of the run.
 	Keep bool
 	// Lost is the amount charged from then on if the kept reservation is never settled: the price of the calls still
@@ -89,10 +82,9 @@ type Settle struct {
 
 // OverLimit describes the limit that rejected a request, and what is left of it.
 type OverLimit struct {
-	Name  string // the configuration key, such as usd_per_user_day
-	Unit  string // "requests", "runs", "tokens" or "usd"
-	Limit float64
-	Left  float64
+	Name        string // the configuration key, such as usd_per_user_day
+	Unit        string // "requests", "runs", "tokens" or "usd"
+	Limit, Left float64
 	// Reserved is the amount that was reserved for running calls at the time of the rejection.
 	Reserved float64
 	// Passing is set when the request would fit if nothing were reserved: part of the reservation may be released

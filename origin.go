@@ -2,12 +2,15 @@ package footnote
 
 import (
 	"context"
-	"strings"
+	"log/slog"
+	"regexp"
 )
 
 // Origin identifies the run and request behind an action to outside systems, such as a
 // database's log or the model's server. Its ids are not secret and grant no access.
 type Origin struct {
+	Conversation string // empty outside a conversation
+
 	Run     string // empty for a person's action outside a run
 	Request string // the request id that the client and the log use
 	Trace   string // a traceparent (W3C Trace Context), if the action is traced
@@ -24,7 +27,22 @@ func WithOrigin(ctx context.Context, o Origin) context.Context {
 // that they are safe in a header or a comment.
 func OriginOf(ctx context.Context) Origin {
 	o, _ := ctx.Value(originKey{}).(Origin)
-	return Origin{Run: plainID(o.Run), Request: plainID(o.Request), Trace: plainID(o.Trace)}
+	return Origin{
+		Conversation: plainID(o.Conversation), Run: plainID(o.Run),
+		Request: plainID(o.Request), Trace: plainID(o.Trace),
+	}
+}
+
+// LogAttrs returns the known ids as attributes of a log line.
+func (o Origin) LogAttrs() (attrs []slog.Attr) {
+	for _, id := range []struct{ key, value string }{
+		{"conversation", o.Conversation}, {"run", o.Run}, {"request", o.Request},
+	} {
+		if id.value != "" {
+			attrs = append(attrs, slog.String(id.key, id.value))
+		}
+	}
+	return attrs
 }
 
 // Comment returns the SQL comment to put before a statement, so that the database log shows its origin. It returns ""
@@ -33,24 +51,22 @@ func (o Origin) Comment() string {
 	if o.Run == "" && o.Request == "" {
 		return ""
 	}
-	var b strings.Builder
-	b.WriteString("/* footnote")
+	comment := "/* footnote"
 	if o.Run != "" {
-		b.WriteString(" run=" + o.Run)
+		comment += " run=" + o.Run
 	}
 	if o.Request != "" {
-		b.WriteString(" request=" + o.Request)
+		comment += " request=" + o.Request
 	}
-	return b.String() + " */ "
+	return comment + " */ "
 }
 
 // plainID returns id, or "" if it could end a comment or a header: clients choose the ids of their requests.
 func plainID(id string) string {
-	if len(id) > 128 || strings.ContainsFunc(id, func(r rune) bool {
-		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '_' ||
-			r == '.')
-	}) {
+	if !harmless.MatchString(id) {
 		return ""
 	}
 	return id
 }
+
+var harmless = regexp.MustCompile(`^[a-zA-Z0-9._-]{0,128}$`)

@@ -1,6 +1,7 @@
 package footnote
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -33,32 +34,22 @@ const maxName = 512
 // Check returns an error if a name, role or attribute of the principal could be misread as another, or
 // as several, where it is written: in logs, headers, database settings and the audit log.
 func (p Principal) Check() error {
-	fields := []struct {
-		what, text string
-		empty      bool // may be empty
-	}{{"the organisation", p.Org, false}, {"the user", p.User, false}}
+	err := cmp.Or(checkName("the organisation", p.Org), checkName("the user", p.User))
 	for _, role := range p.Roles {
-		fields = append(fields, struct {
-			what, text string
-			empty      bool
-		}{"a role", role, false})
+		err = cmp.Or(err, checkName("a role", role))
 	}
 	for name, value := range p.Attributes {
-		fields = append(fields, struct {
-			what, text string
-			empty      bool
-		}{"the name of an attribute", name, false}, struct {
-			what, text string
-			empty      bool
-		}{"an attribute", value, true})
+		err = cmp.Or(err, checkName("the name of an attribute", name))
+		if value != "" {
+			err = cmp.Or(err, checkName("an attribute", value))
+		}
 	}
-	for _, f := range fields {
-		if f.text == "" && f.empty {
-			continue
-		}
-		if why := badName(f.text); why != "" {
-			return fmt.Errorf("%s %.80q %s", f.what, f.text, why)
-		}
+	return err
+}
+
+func checkName(what, name string) error {
+	if why := badName(name); why != "" {
+		return fmt.Errorf("%s %.80q %s", what, name, why)
 	}
 	return nil
 }

@@ -29,6 +29,21 @@ type Column struct {
 	Kind string `json:"kind,omitempty"`
 }
 
+// DistinctColumns returns columns with a number at the second and further uses of a name: n, n_2.
+func DistinctColumns(columns []Column) []Column {
+	out := make([]Column, len(columns))
+	seen := map[string]bool{}
+	for i, c := range columns {
+		name := c.Name
+		for n := 2; seen[name]; n++ {
+			name = c.Name + "_" + strconv.Itoa(n)
+		}
+		seen[name] = true
+		out[i] = Column{Name: name, Kind: c.Kind}
+	}
+	return out
+}
+
 // Result is the result of a query. A cell is nil, bool, int64, float64 (always finite) or
 // string. Decimals and integers beyond int64 are strings; NaN and infinity become nil.
 type Result struct {
@@ -47,9 +62,7 @@ func AppendCell(dst []byte, cell any) []byte {
 		return strconv.AppendBool(dst, v)
 	case int64:
 		if v > 1<<53 || v < -(1<<53) {
-			dst = append(dst, '"')
-			dst = strconv.AppendInt(dst, v, 10)
-			return append(dst, '"')
+			return fmt.Appendf(dst, `"%d"`, v)
 		}
 		return strconv.AppendInt(dst, v, 10)
 	case float64:
@@ -84,6 +97,7 @@ type StoredResult struct {
 	ID        string   `json:"id"` // r1, r2, … unique in its conversation
 	Source    string   `json:"source,omitempty"`
 	SQL       string   `json:"sql,omitempty"`
+	Parents   []string `json:"parents,omitempty"` // ids of the results that SQL reads, instead of a source
 	Columns   []Column `json:"columns"`
 	RowCount  int      `json:"row_count"` // rows of the query; the chunks of a client's result may hold fewer
 	Truncated bool     `json:"truncated,omitempty"`
@@ -131,7 +145,10 @@ func decodeCell(cell any, kind string) any {
 		if n, err := v.Int64(); err == nil && kind != KindNumber {
 			return n
 		}
-		f, _ := v.Float64()
+		f, err := v.Float64()
+		if err != nil {
+			return v.String() // out of range for a number: keep it as written
+		}
 		return f
 	case string:
 		if kind == KindInteger {

@@ -66,12 +66,10 @@ func WithSource(ctx context.Context, name string) context.Context {
 }
 
 // NoteStatement records a statement with its outcome, if ctx has a collector.
-func NoteStatement(ctx context.Context, st Statement) {
-	BeginStatement(ctx, st)
-}
+func NoteStatement(ctx context.Context, st Statement) { BeginStatement(ctx, st) }
 
 // BeginStatement records a statement that is about to run, if ctx has a collector. The caller passes the statement with
-// its outcome to the returned function. So the statement is recorded even if nobody waits for its end.
+// its outcome to the returned function. So the statement is recorded even if the caller stops waiting for it.
 func BeginStatement(ctx context.Context, st Statement) (ended func(Statement)) {
 	s, ok := ctx.Value(statementsKey{}).(*Statements)
 	if !ok {

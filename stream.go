@@ -6,8 +6,7 @@ import "time"
 type Stream struct {
 	ID        string
 	Kind      string // "conversation" or "document"
-	Org       string
-	User      string
+	Org, User string
 	ClientID  string // the id a client chose, unique per (org, user, kind); may be empty
 	Assistant string
 	Title     string
@@ -17,13 +16,14 @@ type Stream struct {
 	Deadline  time.Time // of the park; zero when not parked
 	Created   time.Time
 	Updated   time.Time
+	Found     string // in the listing of a search: the part of a message with the text; empty: the title has it
 }
 
 // Page requests part of a listing of streams, newest change first.
 type Page struct {
 	Org, User string
 	Kind      string // empty for all
-	Query     string // part of the title, any case; empty for all
+	Query     string // part of the title or of a message, any case; empty for all
 	Before    string // cursor from the page before; empty for the first
 	Limit     int    // 1 to 200
 }
@@ -45,7 +45,7 @@ type Append struct {
 	// Conflict.
 	After int64
 	// Lease is the writer's fencing token, or 0 to write without one. The append is a Conflict if the token is
-	// not the stream's current, unexpired one, or if it is 0 while somebody holds an unexpired lease.
+	// not the stream's current, unexpired one, or if it is 0 while an unexpired lease exists.
 	Lease int64
 	// Take acquires the stream's lease with this append. Lease must then be 0, and no other owner
 	// may hold an unexpired lease. The same owner may take it again, which invalidates its older
@@ -69,13 +69,6 @@ type Take struct {
 	TTL   time.Duration
 }
 
-// Lease is the right to write to a stream until it expires.
-type Lease struct {
-	Token   int64 // fencing token; each acquisition has a larger one
-	Owner   string
-	Expires time.Time
-}
-
 // Holding is the storage that the blobs of a stream use.
 type Holding struct {
 	Stream  string
@@ -83,7 +76,7 @@ type Holding struct {
 	Updated time.Time // when the stream was last written to
 }
 
-// StopAsked is a run that somebody asked to stop through a server other than the one that drives it.
+// StopAsked is a run with a stop request through a server other than the one that drives it.
 type StopAsked struct {
 	Stream, Run string
 	By          string

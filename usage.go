@@ -29,6 +29,9 @@ func (u Usage) Add(v Usage) Usage {
 // Prompt returns the tokens of the whole prompt, including cached parts.
 func (u Usage) Prompt() int64 { return u.Input + u.CacheWrite5m + u.CacheWrite1h + u.CacheRead }
 
+// Weighted returns how many tokens count against limits in a run with a weight, as in RunStarted.
+func (u Usage) Weighted(weight int64) int64 { return (u.Prompt() + u.Output) * max(1, weight) }
+
 // Cost is money spent, in millionths of a US dollar.
 type Cost struct {
 	MicroUSD int64 `json:"micro_usd"`

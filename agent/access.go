@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/footnotehq/footnote"
@@ -15,21 +16,6 @@ type Access interface {
 	Tier(p footnote.Principal, name string) bool
 	Model(p footnote.Principal, name string) bool
 }
-
-// everything lets every principal use everything.
-type everything struct{}
-
-func (everything) Assistant(footnote.Principal, string) bool { return true }
-
-func (everything) Source(footnote.Principal, string) bool { return true }
-
-func (everything) EverySource(footnote.Principal) bool { return true }
-
-func (everything) Tool(footnote.Principal, string) bool { return true }
-
-func (everything) Tier(footnote.Principal, string) bool { return true }
-
-func (everything) Model(footnote.Principal, string) bool { return true }
 
 // MaySee reports whether a principal may still use the assistant and the sources of a conversation. If not, the
 // conversation is treated as missing. With unknown, the event that names the sources is unreadable, and the principal
@@ -54,20 +40,58 @@ func (e *Engine) maySee(p footnote.Principal, head footnote.Stream, log []footno
 		}
 	}
 	if !MaySee(e.opts.Access, p, opened, unknown) {
-		return footnote.Errorf(footnote.NotFound, "There is no such conversation.")
+		return noConversation(nil)
 	}
 	return nil
 }
 
-// mayGoOn returns an error if the principal may no longer use what the conversation was opened with.
-func (e *Engine) mayGoOn(p footnote.Principal, s *state) error {
+// mayContinue returns an error if the principal may no longer use what the conversation was opened with, or its tier.
+func (e *Engine) mayContinue(p footnote.Principal, a *Assistant, s *state) error {
 	o := s.opened
 	if !MaySee(e.opts.Access, p, o, s.openingUnreadable) {
-		return footnote.Errorf(footnote.NotFound, "There is no such conversation.")
+		return noConversation(nil)
 	}
-	if o.Tier != "" && !e.opts.Access.Tier(p, o.Tier) || o.Model != "" && !e.opts.Access.Model(p, o.Model) {
-		return footnote.Errorf(footnote.InvalidRequest,
-			"The model of this conversation is no longer available. Open a new conversation.")
+	if !e.mayUse(p, a, Tier{Name: o.Tier, Model: o.Model}) {
+		return footnote.Invalidf("The model of this conversation is no longer available. Open a new conversation.")
 	}
 	return nil
+}
+
+// mayUse reports whether a principal may use a tier. The default tier can be used without a rule that allows a tier:
+// nothing is then chosen.
+func (e *Engine) mayUse(p footnote.Principal, a *Assistant, t Tier) bool {
+	return (t.Model == "" || e.opts.Access.Model(p, t.Model)) &&
+		(t.Name == "" || e.opts.Access.Tier(p, t.Name) ||
+			t.Name == a.DefaultTier().Name && len(e.tiers(p, a)) == 0)
+}
+
+// choose checks that a turn may continue a conversation. If the turn asks for another tier or effort, it sets the
+// turn's choice.
+func (e *Engine) choose(a *Assistant, s *state, t *Turn) error {
+	o := s.opened
+	t.weight = e.weight(o.Tier)
+	if t.Tier == "" || t.Tier == o.Tier {
+		if t.Effort != "" && t.Effort != o.Effort {
+			t.choice = &footnote.Choice{Model: o.Model, Tier: o.Tier, Effort: t.Effort}
+		}
+		return e.mayContinue(t.Principal, a, s)
+	}
+	if !MaySee(e.opts.Access, t.Principal, o, s.openingUnreadable) {
+		return noConversation(nil)
+	}
+	tier, err := e.tier(t.Principal, a, t.Tier)
+	if err != nil {
+		return err
+	}
+	t.weight = e.weight(tier.Name)
+	t.choice = &footnote.Choice{Model: tier.Model, Tier: tier.Name, Effort: cmp.Or(t.Effort, tier.Effort)}
+	return nil
+}
+
+// weight returns how often tokens of a tier count, as stored in RunStarted.
+func (e *Engine) weight(tier string) int64 {
+	if w := e.opts.Budget.Weight(tier); w > 1 {
+		return w
+	}
+	return 0
 }

@@ -1,6 +1,8 @@
 package agent_test
 
 import (
+	"context"
+	"slices"
 	"testing"
 	"testing/synctest"
 
@@ -93,3 +95,81 @@ func TestRecoveryStopsRunWithForbiddenModel(t *testing.T) {
 type denied struct{ without }
 
 func (denied) Model(footnote.Principal, string) bool { return false }
+
+// weighted is a budget without limits, with the weights of tiers.
+type weighted map[string]int64
+
+func (weighted) Admit(context.Context, footnote.Principal, string) (func(), error) {
+	return func() {}, nil
+}
+
+func (weighted) Reserve(_ context.Context, _ footnote.Principal, c agent.Spending) (agent.Reservation, error) {
+	return granted(c.Max), nil
+}
+
+func (weighted) PerRun(footnote.Principal) int64 { return 0 }
+func (weighted) ToolPrice(string) int64          { return 0 }
+func (w weighted) Weight(tier string) int64      { return max(1, w[tier]) }
+
+// granted is a reservation that nothing settles.
+type granted footnote.Amount
+
+func (g granted) Amount() footnote.Amount                                           { return footnote.Amount(g) }
+func (granted) Reserved() bool                                                      { return false }
+func (granted) Settle(footnote.Usage, footnote.Cost, bool) (none []footnote.Settle) { return none }
+func (granted) Freed()                                                              {}
+func (granted) Drop()                                                               {}
+
+// onlyTiers allows the tiers of a list.
+type onlyTiers []string
+
+func (onlyTiers) Assistant(footnote.Principal, string) bool  { return true }
+func (onlyTiers) Source(footnote.Principal, string) bool     { return true }
+func (onlyTiers) EverySource(footnote.Principal) bool        { return true }
+func (onlyTiers) Tool(footnote.Principal, string) bool       { return true }
+func (onlyTiers) Model(footnote.Principal, string) bool      { return true }
+func (o onlyTiers) Tier(_ footnote.Principal, n string) bool { return slices.Contains(o, n) }
+
+// TestMessageWithoutTierUsesDefaultTier checks that a conversation without a choice runs the default tier and counts as
+// such, and which tier a principal gets who may not choose it.
+func TestMessageWithoutTierUsesDefaultTier(t *testing.T) {
+	for name, c := range map[string]struct {
+		access agent.Access
+		tier   string
+		model  string
+		weight int64
+	}{
+		"every tier may be chosen": {nil, "high", "middle", 3},
+		"only others may be":       {onlyTiers{"low"}, "low", "small", 0},
+		"none may be":              {onlyTiers{}, "high", "middle", 3},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				model := agenttest.Script(agenttest.Say("42"), agenttest.Say("43"))
+				r := newRig(t, model, nil, func(a *agent.Assistant, o *agent.Options) {
+					o.Access, o.Budget = c.access, weighted{"high": 3, "pro": 5}
+					a.Tiers = []agent.Tier{
+						{Name: "pro", Model: "big"}, {Name: "high", Model: "middle", Default: true},
+						{Name: "low", Model: "small"},
+					}
+				})
+				ticket := r.submit(agent.Turn{Text: "how many?"})
+				r.read(ticket)
+				synctest.Wait()
+				r.must(ticket.Conversation, agent.Turn{Text: "and now?"})
+				opened := bodies[footnote.Opened](r, ticket.Conversation)[0]
+				if opened.Tier != c.tier || opened.Model != c.model {
+					t.Errorf("opened = %+v", opened)
+				}
+				for i, s := range bodies[footnote.RunStarted](r, ticket.Conversation) {
+					if s.Weight != c.weight || model.Requests()[i].Model != c.model {
+						t.Errorf("run %d has weight %d and model %s", i, s.Weight, model.Requests()[i].Model)
+					}
+				}
+				if a := r.engine.Assistants(alice)[0]; a.DefaultTier != c.tier || a.Model != c.model {
+					t.Errorf("default tier %q, model %q", a.DefaultTier, a.Model)
+				}
+			})
+		})
+	}
+}

@@ -397,8 +397,8 @@ func TestRunOutcomes(t *testing.T) {
 		"unknown stop": {
 			[]agenttest.Reply{{Stop: "brand_new", Blocks: agenttest.Say("x").Blocks}}, "run_finished brand_new",
 		},
-		"max turns":        {append(loopy[:10:10], agenttest.Say("the best I have")), "run_finished max_turns"},
-		"calls after none": {loopy, "run_finished max_turns"},
+		"max turns":             {append(loopy[:10:10], agenttest.Say("the best I have")), "run_finished max_turns"},
+		"calls after max turns": {loopy, "run_finished max_turns"},
 		"cut call": {
 			[]agenttest.Reply{
 				{Stop: model.MaxTokens, Blocks: loopy[0].Blocks}, agenttest.Say("x"),

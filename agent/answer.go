@@ -3,21 +3,30 @@ package agent
 import (
 	"context"
 	"fmt"
-	"runtime/debug"
+	"slices"
 	"time"
 
 	"github.com/footnotehq/footnote"
 )
 
-// Resolver finds the footnotes of the numerals in an answer. Tables are the results of the conversation, oldest first;
-// hints are footnotes that the model itself provided.
-type Resolver func(text, question string, tables []Table,
-	hints []footnote.Cite) ([]footnote.Cite, []footnote.Unresolved)
+// Resolver finds the footnotes of the numerals in an answer.
+type Resolver func(d Draft) Resolved
 
-// Table is a stored result with its rows.
-type Table struct {
-	footnote.StoredResult
-	Rows [][]any
+// Draft is an answer without footnotes.
+type Draft struct {
+	Text, Question string
+	Tables         []footnote.Table // results of the conversation, oldest first
+	Marks          []footnote.Mark  // that the model has written, with offsets in Text
+	Hints          []footnote.Cite  // footnotes that the model itself provided
+}
+
+// Resolved holds the footnotes of an answer.
+type Resolved struct {
+	Cites      []footnote.Cite
+	Unresolved []footnote.Unresolved
+	// MarksHeld and MarksBroken count the marks that were verified, and those that contradict their figure or name no
+	// cell.
+	MarksHeld, MarksBroken int
 }
 
 const (
@@ -30,69 +39,82 @@ const (
 // answered returns the answer of the run with its footnotes, or nil when it has none.
 func (r *run) answered(hints []footnote.Cite) *footnote.Answered {
 	r.mu.Lock()
-	text, question, chart := r.s.answer, r.s.question(), r.s.chart
+	of := Draft{Text: r.s.answer, Question: r.s.question(), Marks: r.s.answerMarks, Hints: hints}
+	chart := r.s.chart
 	r.mu.Unlock()
-	if text == "" {
+	if of.Text == "" {
 		return nil
 	}
-	a := &footnote.Answered{Text: text, Cites: []footnote.Cite{}, Chart: chart}
-	if r.e.opts.Resolve == nil {
-		return a
-	}
-	cites, open := r.resolve(text, question, hints)
-	a.Unresolved = open
-	if cites != nil {
-		a.Cites = cites
+	a := &footnote.Answered{Text: of.Text, Cites: []footnote.Cite{}, Chart: chart}
+	if r.e.opts.Resolve != nil {
+		found := r.resolve(of)
+		a.Cites, a.Unresolved = append(a.Cites, found.Cites...), found.Unresolved
+		r.countMarks(found)
 	}
 	return a
 }
 
 // resolve finds the footnotes. If that fails, the answer has none.
-func (r *run) resolve(text, question string,
-	hints []footnote.Cite) (cites []footnote.Cite, open []footnote.Unresolved) {
-	defer func() {
-		if p := recover(); p != nil {
-			r.e.opts.Logger.Error("resolver of footnotes panicked", "conversation", r.stream, "run", r.id,
-				"panic", p, "stack", string(debug.Stack()))
-			cites, open = nil, nil
+func (r *run) resolve(of Draft) (found Resolved) {
+	defer onPanic(r.log, "resolver of footnotes panicked", func(any) { found = Resolved{} })
+	of.Tables = r.tables()
+	return r.e.opts.Resolve(of)
+}
+
+// countMarks reports how well the model has marked the figures of an answer.
+func (r *run) countMarks(found Resolved) {
+	figures := found.MarksBroken
+	for _, c := range found.Cites {
+		if c.Result != "" {
+			figures++
 		}
-	}()
-	return r.e.opts.Resolve(text, question, r.tables(), hints)
+	}
+	if name := r.s.opened.Model; figures > 0 && r.wantsMarks() {
+		r.e.opts.Marks.Counted(name, figures, found.MarksHeld, found.MarksBroken)
+	}
+}
+
+// wantsMarks reports whether the model is asked for marks.
+func (r *run) wantsMarks() bool {
+	return r.e.opts.Marks != nil && r.e.opts.Marks.Wanted(r.s.opened.Model)
 }
 
 // tables returns the newest results of the conversation with their rows, oldest first. It leaves out a result
 // whose rows cannot be read: the numbers from it stay unresolved.
-func (r *run) tables() []Table {
+func (r *run) tables() []footnote.Table {
 	r.mu.Lock()
 	stored := r.s.stored[:len(r.s.stored):len(r.s.stored)]
 	r.mu.Unlock()
-	var tables []Table
-	rows := 0
+	var tables []footnote.Table
+	total := 0 // rows
 	for i := len(stored) - 1; i >= 0 && len(tables) < citedResults; i-- {
-		if rows += stored[i].RowCount; rows > citedRows && len(tables) > 0 {
+		if total += stored[i].RowCount; total > citedRows && len(tables) > 0 {
 			break
 		}
-		table := Table{StoredResult: stored[i]}
-		r.mu.Lock()
-		known, ok := r.rows[stored[i].ID]
-		r.mu.Unlock()
-		if ok {
-			table.Rows = known.Rows
-		} else if read, err := r.readRows(stored[i]); err == nil {
-			table.Rows = read
-		} else {
-			r.e.opts.Logger.Warn("cannot read a result; its numbers stay unresolved",
-				"conversation", r.stream, "result", stored[i].ID, "err", err)
+		s := stored[i]
+		// A run that was stopped may still have an answer with footnotes.
+		rows, err := r.rowsOf(context.WithoutCancel(r.ctx), s)
+		if err != nil {
+			r.log.Warn("cannot read a result; its numbers stay unresolved", "result", s.ID, "err", err)
 			continue
 		}
-		tables = append([]Table{table}, tables...)
+		tables = append(tables, footnote.Table{
+			ID: s.ID, SQL: s.SQL, RowCount: s.RowCount,
+			Result: footnote.Result{Columns: s.Columns, Rows: rows, Truncated: s.Truncated},
+		})
 	}
+	slices.Reverse(tables)
 	return tables
 }
 
-func (r *run) readRows(s footnote.StoredResult) ([][]any, error) {
-	// A run that was stopped may still have an answer with footnotes.
-	ctx := context.WithoutCancel(r.ctx)
+// rowsOf returns the rows of a result of the conversation.
+func (r *run) rowsOf(ctx context.Context, s footnote.StoredResult) ([][]any, error) {
+	r.mu.Lock()
+	known, ok := r.rows[s.ID]
+	r.mu.Unlock()
+	if ok {
+		return known.Rows, nil
+	}
 	var rows [][]any
 	for _, c := range s.Chunks {
 		data, err := r.blob(ctx, c.Digest)

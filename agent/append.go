@@ -50,18 +50,17 @@ func (e *Engine) appendTo(ctx context.Context, p footnote.Principal, conversatio
 	if err != nil {
 		return 0, nil, err
 	} else if !found {
-		return 0, nil, footnote.Errorf(footnote.NotFound, "There is no such conversation.")
+		return 0, nil, noConversation(nil)
 	}
 	if a := e.byName[head.Assistant]; a != nil && head.Last >= a.Limits.Events+maxExtraEvents {
-		return 0, nil, footnote.Errorf(footnote.TooLarge, "The conversation has %d events and is full.",
-			head.Last)
+		return 0, nil, footnote.Errorf(footnote.TooLarge, "The conversation has %d events and is full.", head.Last)
 	}
 	if err := e.awaitElsewhere(ctx, conversation, elsewhereIn); err != nil {
 		return 0, nil, err
 	}
 	for range raceTries {
 		if r := e.running(conversation); r != nil {
-			seq, body, done, err := r.appendBeside(ctx, p, n)
+			seq, body, done, err := r.appendDuringRun(ctx, p, n)
 			if done || err != nil {
 				return seq, body, err
 			}
@@ -80,8 +79,8 @@ func (e *Engine) appendTo(ctx context.Context, p footnote.Principal, conversatio
 	return 0, nil, err
 }
 
-// appendBeside appends an event between the events of a run under way. done is false when the run is about to end.
-func (r *run) appendBeside(ctx context.Context, p footnote.Principal,
+// appendDuringRun appends an event to a conversation with an active run. done is false if the run is about to end.
+func (r *run) appendDuringRun(ctx context.Context, p footnote.Principal,
 	n addition) (seq int64, body footnote.Body, done bool, err error) {
 	if err := r.w.outageErr(); err != nil {
 		return 0, nil, false, err
@@ -166,7 +165,7 @@ func (s *state) completed(p footnote.Principal, n addition) (footnote.Body, map[
 	case footnote.Titled:
 		b.Title = strings.Join(strings.Fields(strings.ToValidUTF8(b.Title, "\uFFFD")), " ")
 		if c := utf8.RuneCountInString(b.Title); c == 0 || c > maxTitle {
-			return nil, nil, footnote.Errorf(footnote.InvalidRequest, "A title must have 1 to %d characters.", maxTitle)
+			return nil, nil, footnote.Invalidf("A title must have 1 to %d characters.", maxTitle)
 		}
 		if b.Auto && s.titled.Title != "" && !s.titled.Auto {
 			return nil, nil, errStale
@@ -181,15 +180,13 @@ func (s *state) completed(p footnote.Principal, n addition) (footnote.Body, map[
 			_, answer := ev.Body.(footnote.Answered)
 			return answer && ev.Seq == b.Seq
 		}) {
-			return nil, nil, footnote.Errorf(footnote.InvalidRequest, "Event %d is not an answer of this conversation.",
-				b.Seq)
+			return nil, nil, footnote.Invalidf("Event %d is not an answer of this conversation.", b.Seq)
 		}
 		return b, nil, nil
 	case footnote.QueryRun:
 		return s.queried(p, b, n.rows)
 	default:
-		return nil, nil, footnote.Errorf(footnote.InvalidRequest, "A client cannot add an event of kind %s.",
-			footnote.KindOf(n.body))
+		return nil, nil, footnote.Invalidf("A client cannot add an event of kind %s.", footnote.KindOf(n.body))
 	}
 }
 
@@ -197,7 +194,7 @@ func (s *state) completed(p footnote.Principal, n addition) (footnote.Body, map[
 func (s *state) queried(p footnote.Principal, b footnote.QueryRun,
 	rows *footnote.Result) (footnote.Body, map[footnote.Digest][]byte, error) {
 	if rows == nil {
-		return nil, nil, footnote.Errorf(footnote.InvalidRequest, "A query needs the rows it returned.")
+		return nil, nil, footnote.Invalidf("A query needs the rows it returned.")
 	}
 	if len(b.Result.SQL) > maxSQL {
 		return nil, nil, footnote.Errorf(footnote.TooLarge, "The statement has %d bytes; at most %d are allowed.",
@@ -205,11 +202,11 @@ func (s *state) queried(p footnote.Principal, b footnote.QueryRun,
 	}
 	if b.Replaces != "" &&
 		!slices.ContainsFunc(s.stored, func(r footnote.StoredResult) bool { return r.ID == b.Replaces }) {
-		return nil, nil, footnote.Errorf(footnote.InvalidRequest, "There is no result %.40q in this conversation.",
-			b.Replaces)
+		return nil, nil, footnote.Invalidf("There is no result %.40q in this conversation.", b.Replaces)
 	}
 	b.By = p.User
 	stored, blobs := storeRows(resultID(openCall{ordinal: s.ordinal + 1}), b.Result.Source, b.Result.SQL, *rows)
+	stored.Parents = b.Result.Parents
 	stored.RowCount = max(stored.RowCount, b.Result.RowCount) // larger for a query that ran in a browser
 	b.Result = *stored
 	return b, blobs, nil

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -19,9 +20,10 @@ type Assistant struct {
 	Name        string
 	Title       string // for people
 	Description string
+	Examples    []string // requests to begin with; none: the page finds its own
 	Aliases     []string
-	// Model makes the calls. ModelName names the model in its requests, unless the
-	// conversation was opened with one of the Tiers.
+	// Model makes the calls. ModelName names the model in its requests, unless one of the Tiers was chosen or is the
+	// default one.
 	Model     model.Model
 	ModelName string
 	Tiers     []Tier
@@ -64,6 +66,7 @@ type Tier struct {
 	Effort string // footnote.EffortOff, a level the model knows, or empty: the process's own
 	// Multiplier weighs each token of this tier against limits; 0 counts as 1.
 	Multiplier int
+	Default    bool // used when none is chosen; at most one
 }
 
 // Limits bounds a run. Zero fields take the defaults.
@@ -80,29 +83,14 @@ type Limits struct {
 }
 
 func (l Limits) withDefaults() Limits {
-	set := func(d *time.Duration, v time.Duration) {
-		if *d <= 0 {
-			*d = v
-		}
-	}
-	if l.Steps <= 0 {
-		l.Steps = 10
-	}
-	if l.MicroUSD <= 0 {
-		l.MicroUSD = 500_000
-	}
-	if l.Events <= 0 {
-		l.Events = 20_000
-	}
-	if l.InputSize <= 0 {
-		l.InputSize = 10_000
-	}
-	if l.Parallel <= 0 {
-		l.Parallel = 4
-	}
-	set(&l.Run, 240*time.Second)
-	set(&l.Tool, 30*time.Second)
-	set(&l.Park, 5*time.Minute)
+	l.Steps = cmp.Or(max(l.Steps, 0), 10)
+	l.MicroUSD = cmp.Or(max(l.MicroUSD, 0), 500_000)
+	l.Run = cmp.Or(max(l.Run, 0), 240*time.Second)
+	l.Tool = cmp.Or(max(l.Tool, 0), 30*time.Second)
+	l.Park = cmp.Or(max(l.Park, 0), 5*time.Minute)
+	l.InputSize = cmp.Or(max(l.InputSize, 0), 10_000)
+	l.Events = cmp.Or(max(l.Events, 0), 20_000)
+	l.Parallel = cmp.Or(max(l.Parallel, 0), 4)
 	return l
 }
 
@@ -114,6 +102,9 @@ func (e *Engine) register(a *Assistant) error {
 		return fmt.Errorf("assistant %q needs a name, a model and an opening", a.Name)
 	}
 	a.Limits = a.Limits.withDefaults()
+	if a.Validate == nil {
+		a.Validate = e.opts.Validate
+	}
 	if err := a.Policy.Check(); err != nil {
 		return fmt.Errorf("assistant %s: %w", a.Name, err)
 	}
@@ -132,12 +123,18 @@ func (e *Engine) register(a *Assistant) error {
 		}
 		seen[s.Name] = true
 	}
-	tiers := map[string]bool{}
+	tiers, byDefault := map[string]bool{}, 0
 	for _, t := range a.Tiers {
+		if t.Default {
+			byDefault++
+		}
 		if t.Name == "" || t.Model == "" || tiers[t.Name] {
 			return fmt.Errorf("assistant %s: the tier %q needs a name of its own and a model", a.Name, t.Name)
 		}
 		tiers[t.Name] = true
+	}
+	if byDefault > 1 {
+		return fmt.Errorf("assistant %s: only one tier can be the default", a.Name)
 	}
 	e.frozen[a] = Freeze(a.Tools, a.Policy)
 	for _, name := range append([]string{a.Name}, a.Aliases...) {
@@ -154,9 +151,11 @@ type AssistantInfo struct {
 	Name        string
 	Title       string // for people; empty: the name
 	Description string
+	Examples    []string // requests to begin with
 	Aliases     []string
-	Model       string
+	Model       string // without a choice
 	Tiers       []Tier
+	DefaultTier string // without a choice; empty: none
 	Tools       []ToolInfo
 	Unavailable string // why it cannot work here; empty when it can
 	TakesWhere  bool   // a message may have a place; see Setting
@@ -165,20 +164,19 @@ type AssistantInfo struct {
 
 // ToolInfo describes a tool of an assistant.
 type ToolInfo struct {
-	Name     string
-	Label    string // what it does, for people: "Running a query"
-	Family   string
-	Side     string
-	ReadOnly bool
-	Verdict  string
+	Name         string
+	Label        string // what it does, for people: "Running a query"
+	Family, Side string
+	ReadOnly     bool
+	Verdict      string
 	// Checked means that the server may refuse a call before the client runs it.
 	Checked bool
 }
 
 func (a *Assistant) info() AssistantInfo {
 	info := AssistantInfo{
-		Name: a.Name, Title: a.Title, Description: a.Description, Aliases: a.Aliases, Model: a.ModelName,
-		Tiers: a.Tiers, Unavailable: a.Unavailable, TakesWhere: a.Setting != nil,
+		Name: a.Name, Title: a.Title, Description: a.Description, Examples: a.Examples, Aliases: a.Aliases,
+		Model: a.ModelName, Tiers: a.Tiers, Unavailable: a.Unavailable, TakesWhere: a.Setting != nil,
 		Created: a.Created,
 	}
 	for _, t := range a.Tools {
@@ -206,7 +204,7 @@ func (e *Engine) Assistants(p footnote.Principal) []AssistantInfo {
 			return !e.opts.Access.Tool(p, t.Name)
 		})
 		if own, err := e.tier(p, a, ""); err == nil {
-			info.Model = own.Model
+			info.Model, info.DefaultTier = own.Model, own.Name
 		} else {
 			info.Model, info.Unavailable = "", footnote.MessageOf(err)
 		}
@@ -228,10 +226,7 @@ func (e *Engine) first(p footnote.Principal) *Assistant {
 // assistant returns the assistant of a turn: the requested one, which must be that of the conversation, or else that of
 // the conversation, or else the default one.
 func (e *Engine) assistant(p footnote.Principal, asked, own string) (*Assistant, error) {
-	name := asked
-	if name == "" {
-		name = own
-	}
+	name := cmp.Or(asked, own)
 	if name == "" {
 		if a := e.first(p); a != nil {
 			return a, nil
@@ -256,17 +251,28 @@ func (e *Engine) tiers(p footnote.Principal, a *Assistant) []Tier {
 	})
 }
 
-// tier returns the tier of a new conversation: the requested one, or the assistant's own model. A principal that may
-// not use that model gets the first tier that it may use.
+// DefaultTier returns the tier that is used when none is chosen. It has no name if the assistant then uses its own
+// model.
+func (a *Assistant) DefaultTier() Tier {
+	for _, t := range a.Tiers {
+		if t.Default {
+			return t
+		}
+	}
+	return Tier{Model: a.ModelName}
+}
+
+// tier returns the tier with a name, or the default one. A principal that may not use the default tier gets the first
+// tier that it may use.
 func (e *Engine) tier(p footnote.Principal, a *Assistant, name string) (Tier, error) {
 	tiers := e.tiers(p, a)
-	switch {
-	case name == "" && e.opts.Access.Model(p, a.ModelName):
-		return Tier{Model: a.ModelName}, nil
+	switch own := a.DefaultTier(); {
+	case name == "" && e.mayUse(p, a, own):
+		return own, nil
 	case name == "" && len(tiers) > 0:
 		return tiers[0], nil
 	case name == "":
-		return Tier{}, footnote.Errorf(footnote.InvalidRequest, "There is no model for the assistant %s.", a.Name)
+		return Tier{}, footnote.Invalidf("There is no model for the assistant %s.", a.Name)
 	}
 	names := make([]string, len(tiers))
 	for i, t := range tiers {
@@ -275,10 +281,9 @@ func (e *Engine) tier(p footnote.Principal, a *Assistant, name string) (Tier, er
 		}
 	}
 	if len(names) == 0 {
-		return Tier{}, footnote.Errorf(footnote.InvalidRequest, "The assistant %s has no tiers to choose from.", a.Name)
+		return Tier{}, footnote.Invalidf("The assistant %s has no tiers to choose from.", a.Name)
 	}
-	return Tier{}, footnote.Errorf(footnote.InvalidRequest, "There is no tier %.40q; choose one of %s.", name,
-		strings.Join(names, ", "))
+	return Tier{}, footnote.Invalidf("There is no tier %.40q; choose one of %s.", name, strings.Join(names, ", "))
 }
 
 // cheapest returns the tier with the smallest multiplier among those that a principal may use, or the model of

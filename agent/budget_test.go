@@ -191,7 +191,7 @@ func TestUsageOfSideCallsIsLogged(t *testing.T) {
 	}
 	days, _, err := totals.User(t.Context(), alice)
 	if err != nil || len(days) != 1 || days[0].Usage != (footnote.Usage{Input: 905, Output: 90}) {
-		t.Errorf("%+v, %v", days, err)
+		t.Errorf("daily usage: %+v, %v", days, err)
 	}
 }
 

@@ -5,8 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"runtime/debug"
-	"sort"
+	"slices"
 	"strings"
 
 	"github.com/footnotehq/footnote"
@@ -101,13 +100,9 @@ func (r *run) checkCall(tool tool.Checked, call tool.Call, before []tool.Call) (
 func (r *run) checkCallOnce(tool tool.Checked, call tool.Call, before []tool.Call) (words string, err error) {
 	ctx, cancel := context.WithTimeoutCause(r.ctx, r.a.Limits.Tool, errToolTime)
 	defer cancel()
-	defer func() {
-		if p := recover(); p != nil {
-			r.e.opts.Logger.Error("check of a call panicked", "tool", call.Name, "conversation", r.stream, "panic", p,
-				"stack", string(debug.Stack()))
-			words, err = "The call could not be checked. This is a fault of the server, not of the call.", nil
-		}
-	}()
+	defer onPanic(r.log, "check of a call panicked", func(any) {
+		words, err = "The call could not be checked. This is a fault of the server, not of the call.", nil
+	}, "tool", call.Name)
 	words, err = tool.Check(ctx, call, before)
 	if err != nil && errors.Is(context.Cause(ctx), errToolTime) {
 		return "The call could not be checked in time, and was not made.", nil
@@ -152,21 +147,14 @@ func (r *run) plan(c openCall) plan {
 // refuseInvalid refuses a call with invalid input, or one that checkCalls refused.
 func (r *run) refuseInvalid(p *plan) {
 	c := p.call
-	if p.refusal == "" && (!p.wait || p.spec.Side == tool.Client) {
-		if err := r.validate(p.spec.Name, p.call.Input); err != nil {
+	if p.refusal == "" && r.a.Validate != nil && (!p.wait || p.spec.Side == tool.Client) {
+		if err := r.a.Validate(p.spec.Name, p.call.Input); err != nil {
 			p.refusal, p.ask, p.wait = err.Error(), false, false
 		}
 	}
 	if words := r.checkedCalls[c.ID]; words != "" && p.refusal == "" {
 		p.refusal, p.ask, p.wait = words, false, false
 	}
-}
-
-func (r *run) validate(name string, input []byte) error {
-	if r.a.Validate != nil {
-		return r.a.Validate(name, input)
-	}
-	return r.e.opts.Validate(name, input)
 }
 
 func declined(reason string) string {
@@ -180,12 +168,12 @@ func declined(reason string) string {
 func unattended(p plan) string {
 	switch {
 	case p.spec.Family == tool.Question:
-		return "Nobody can answer a question here. Make the most likely assumption, go on, " +
+		return "No one can answer a question here. Continue with the most likely assumption, " +
 			"and say in your answer what you assumed."
 	case p.spec.Side == tool.Client:
-		return "The tool " + p.spec.Name + " runs in the user's page, and no page is open here. Go on without it."
+		return "The tool " + p.spec.Name + " runs in the user's page, and no page is open here. Continue without it."
 	default:
-		return "A person must approve calls of " + p.spec.Name + ", and nobody can do so here. Go on without it."
+		return "A person must approve calls of " + p.spec.Name + ", and no one can do so here. Continue without it."
 	}
 }
 
@@ -229,7 +217,7 @@ func (r *run) offered() []string {
 			names = append(names, s.Name)
 		}
 	}
-	sort.Strings(names)
+	slices.Sort(names)
 	return names
 }
 
@@ -238,7 +226,7 @@ func (r *run) refuse(calls []openCall, words string) {
 	for _, c := range calls {
 		r.put(nil, footnote.ToolResult{
 			CallID: c.ID, Name: c.Name, Content: words, IsError: true, By: "server",
-			Statements: notRun(r.s.named(r.a, c)),
+			Statements: statementsNotRun(r.s.named(r.a, c)),
 		})
 	}
 }

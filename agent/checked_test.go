@@ -202,7 +202,7 @@ func TestCallsAreCheckedBeforeParking(t *testing.T) {
 		refused := bodies[footnote.ToolResult](r, ticket.Conversation)
 		if len(refused) != 1 || !refused[0].IsError || refused[0].Content != "That is not on the chart." ||
 			refused[0].By != "server" {
-			t.Errorf("%+v", refused)
+			t.Errorf("refused calls: %+v", refused)
 		}
 		r.refused("an answer to a call that was refused", ticket.Conversation, footnote.CallClosed, answer("b", "ok"))
 		r.must(ticket.Conversation, answer("a", "ok"))
@@ -215,10 +215,10 @@ func TestCallsAreCheckedBeforeParking(t *testing.T) {
 		results := bodies[footnote.ToolResult](r, ticket.Conversation)
 		if got := results[1]; got.Content != `{"ok":true,"n":1}` || string(got.Detail) != `{"kind":"drawing"}` ||
 			got.By != "client" {
-			t.Errorf("%+v", got)
+			t.Errorf("result of the accepted call: %+v", got)
 		}
 		if got := results[2]; got.Content != "The chart is closed." || !got.IsError {
-			t.Errorf("%+v", got)
+			t.Errorf("result of the failed call: %+v", got)
 		}
 		if again, err := r.post(ticket.Conversation, answer("a", "ok")); err != nil || !again.Duplicate {
 			t.Errorf("the same answer again: %+v, %v", again, err)
@@ -256,7 +256,7 @@ type place struct{ told []string }
 
 func (*place) Check(where json.RawMessage) (json.RawMessage, error) {
 	if !strings.Contains(string(where), "symbol") {
-		return nil, footnote.Errorf(footnote.InvalidRequest, "There is no symbol.")
+		return nil, footnote.Invalidf("There is no symbol.")
 	}
 	return where, nil
 }
@@ -286,7 +286,7 @@ func TestMessagePlace(t *testing.T) {
 		said := bodies[footnote.UserMessage](r, first.Conversation)
 		if got := said[0].Context; !strings.Contains(got, "More.\nThe chart shows") ||
 			string(said[2].Where) != `{"symbol":"EURUSD"}` || strings.Count(said[2].Context, "chart") != 1 {
-			t.Errorf("%q, %+v", got, said[2])
+			t.Errorf("place in the messages: %q, %+v", got, said[2])
 		}
 		if system := string(model.Requests()[0].System); strings.Contains(system, "chart") {
 			t.Errorf("the frozen prompt has it: %s", system)

@@ -232,9 +232,9 @@ func TestUnattendedRunNeverParks(t *testing.T) {
 			t.Fatalf("last = %+v, calls %v", last, calls)
 		}
 		if asked := bodies[footnote.ApprovalAsked](r, ticket.Conversation); asked != nil {
-			t.Errorf("somebody was asked: %+v", asked)
+			t.Errorf("an approval was requested: %+v", asked)
 		}
-		for i, want := range []string{"assumed", "no page is open", "nobody can do so"} {
+		for i, want := range []string{"assumed", "no page is open", "no one can do so"} {
 			if res := bodies[footnote.ToolResult](r, ticket.Conversation)[i]; !res.IsError ||
 				!strings.Contains(res.Content, want) {
 				t.Errorf("result %d = %+v, want %q", i, res, want)
@@ -257,7 +257,7 @@ func TestCallClosesAtDeadline(t *testing.T) {
 		if n := r.terminals(ticket.Conversation); n != 0 {
 			t.Fatalf("%d terminals before the deadline", n)
 		}
-		time.Sleep(time.Millisecond) // the deadline: nobody has looked yet
+		time.Sleep(time.Millisecond) // the deadline has passed; no engine has checked it yet
 		r.refused("a late answer", ticket.Conversation, footnote.CallClosed, answer("a", "drawn"))
 		synctest.Wait()
 		r.refused("a later answer", ticket.Conversation, footnote.CallClosed, answer("a", "drawn"))
@@ -423,7 +423,7 @@ func TestAnswerLimits(t *testing.T) {
 		}
 		r.must(ticket.Conversation, answer("a", "drawn"))
 		if r.terminals(ticket.Conversation) != 1 {
-			t.Errorf("%s", r.kinds(ticket.Conversation, 0))
+			t.Errorf("want one end of the run in the log: %s", r.kinds(ticket.Conversation, 0))
 		}
 	})
 }
@@ -506,7 +506,7 @@ func TestBrowserCallNeedingApproval(t *testing.T) {
 		r.refused("an answer to a denied call", ticket.Conversation, footnote.CallClosed, answer("b", "done"))
 		r.must(ticket.Conversation, answer("a", "drawn"))
 		if r.terminals(ticket.Conversation) != 1 || len(bodies[footnote.ToolResult](r, ticket.Conversation)) != 3 {
-			t.Errorf("%s", r.kinds(ticket.Conversation, 0))
+			t.Errorf("want one end of the run and 3 results in the log: %s", r.kinds(ticket.Conversation, 0))
 		}
 	})
 }

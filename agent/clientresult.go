@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"runtime/debug"
 	"strings"
 	"time"
@@ -25,7 +26,7 @@ func (e *Engine) receive(ctx context.Context, t Turn) (Ticket, error) {
 		return Ticket{}, err
 	}
 	if !found {
-		return Ticket{}, footnote.Errorf(footnote.NotFound, "There is no such conversation.")
+		return Ticket{}, noConversation(nil)
 	}
 	for range raceTries {
 		ticket, patience, err := e.receiveHere(ctx, head.ID, t)
@@ -115,7 +116,7 @@ func (e *Engine) recipient(ctx context.Context, stream string, t Turn) (*run, er
 	}
 	a, err := e.assistant(t.Principal, t.Assistant, s.opened.Assistant)
 	if err == nil {
-		err = e.mayGoOn(t.Principal, s)
+		err = e.mayContinue(t.Principal, a, s)
 	}
 	if err != nil {
 		return nil, err
@@ -273,8 +274,7 @@ func (s *state) answerable(a *Assistant, id string, open map[string]openCall) er
 	case !isOpen && s.ids[id], isOpen && s.run == "", decided && !decision.Approved:
 		return callClosed(id)
 	case !isOpen, a.side(c.Name) != tool.Client:
-		return footnote.Errorf(footnote.CallUnknown, "No call %.100q waits for an answer in this conversation.",
-			id)
+		return footnote.Errorf(footnote.CallUnknown, "No call %.100q waits for an answer in this conversation.", id)
 	case s.asked[id] && !decided:
 		return footnote.Errorf(footnote.Conflict, "The call %.100q waits for an approval first.", id)
 	default:
@@ -333,7 +333,7 @@ func digest(a tool.Answer) footnote.Digest {
 		said.RowCount, said.Cut, said.Columns = count(a), a.Rows.Truncated, a.Rows.Columns
 		said.Rows = encodeRows(a.Rows.Rows)
 	}
-	return DigestOf(marshal(said))
+	return footnote.DigestOf(marshal(said))
 }
 
 // count returns the number of rows that the query returned.
@@ -442,7 +442,7 @@ func (s *state) overruled(a *Assistant, t Turn, stream string) (list []clientRes
 	return list
 }
 
-// abandoned returns the waiting calls of Checked tools, as if they had results. A server may have accepted a result and
+// abandoned returns an empty result for each waiting call of a Checked tool. A server may have accepted a result and
 // died before it was stored.
 func (s *state) abandoned(a *Assistant, p footnote.Principal, stream string) []clientResult {
 	t := Turn{Principal: p}
@@ -456,16 +456,12 @@ func (s *state) abandoned(a *Assistant, p footnote.Principal, stream string) []c
 func (e *Engine) withdraw(list []clientResult) {
 	ctx, cancel := context.WithTimeout(context.Background(), acceptTime)
 	defer cancel()
-	defer func() {
-		if p := recover(); p != nil {
-			e.opts.Logger.Error("tool panicked while it withdrew a result", "panic", p, "stack",
-				string(debug.Stack()))
-		}
-	}()
+	defer onPanic(e.opts.Logger, "tool panicked while it withdrew a result", func(any) {})
 	for _, an := range list {
 		if err := an.tool.Withdraw(ctx, an.call); err != nil {
-			e.opts.Logger.Error("cannot undo the effect of a result that was not stored", "tool", an.call.Name,
-				"call", an.call.ID, "conversation", an.call.Conversation, "err", err)
+			log := e.logOf(footnote.Origin{Conversation: an.call.Conversation, Run: an.call.Run})
+			log.Error("cannot undo the effect of a result that was not stored", "tool", an.call.Name,
+				"call", an.call.ID, "err", err)
 		}
 	}
 }
@@ -480,11 +476,9 @@ func (r *run) answers(t Turn) (map[footnote.Digest][]byte, []footnote.Body) {
 	blobs := map[footnote.Digest][]byte{}
 	for _, a := range t.Answers {
 		res, chunks := result(a, calls[a.CallID])
-		for d, b := range chunks {
-			blobs[d] = b
-		}
+		maps.Copy(blobs, chunks)
 		if res.Result != nil {
-			r.rows[res.Result.ID] = *a.Rows
+			r.rows[res.Result.ID], res.Marks = *a.Rows, r.wantsMarks()
 		}
 		bodies = append(bodies, res)
 	}
@@ -561,7 +555,8 @@ func result(a tool.Answer, c openCall) (footnote.ToolResult, map[footnote.Digest
 	res.Result.Truncated = rows.Truncated || count(a) > len(rows.Rows)
 	cut := ""
 	if rows.Truncated && count(a) == len(rows.Rows) { // otherwise the count already says that there are more
-		cut = "The query gave more rows than were read. Totals over these rows would be wrong; aggregate in the query."
+		cut = "The query returned more rows than were read. Totals over these rows would be wrong; " +
+			"aggregate in the query."
 	}
 	res.Content = visible.Text(reply.Table{ID: res.Result.ID, Result: rows, Count: count(a), Cut: cut}.JSON())
 	return res, blobs

@@ -3,9 +3,9 @@ package agent
 import (
 	"context"
 	"slices"
-	"time"
 
 	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/internal/pause"
 )
 
 // conversation holds the state of this engine for one conversation: the turn that changes it, its run, and the messages
@@ -16,15 +16,15 @@ type conversation struct {
 	line     chan struct{} // has one value while a message is at the head of the queue; see queue
 
 	// Engine.mu guards what follows.
-	users  int     // turns that change the conversation or wait to do so
-	queued int     // messages in the queue, the head included
-	run    *run    // the run that this engine drives, or nil
-	gaveUp *gaveUp // the run that gave up, or nil
+	users     int           // turns that change the conversation or wait to do so
+	queued    int           // messages in the queue, the head included
+	run       *run          // the run that this engine drives, or nil
+	abandoned *abandonedRun // the run that gave up, or nil
 }
 
-// gaveUp describes a run of this engine that gave up, because the store was unavailable for too long or refused its
+// abandonedRun is a run that this engine gave up, because the store was unavailable for too long or refused its
 // events.
-type gaveUp struct {
+type abandonedRun struct {
 	run   string
 	lease int64
 	err   error // why the store refused the events; nil: it was unavailable
@@ -42,7 +42,7 @@ func (e *Engine) conversation(id string) *conversation {
 
 // deleteUnused deletes a conversation that nothing uses any more. e.mu must be held.
 func (e *Engine) deleteUnused(c *conversation) {
-	if c.users == 0 && c.run == nil && c.gaveUp == nil {
+	if c.users == 0 && c.run == nil && c.abandoned == nil {
 		delete(e.conversations, c.id)
 	}
 }
@@ -150,7 +150,7 @@ func (e *Engine) setRun(id string, r *run) {
 }
 
 // clearRun undoes setRun. If the run gave up, kept describes it.
-func (e *Engine) clearRun(id string, r *run, kept *gaveUp) {
+func (e *Engine) clearRun(id string, r *run, kept *abandonedRun) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	c := e.conversations[id]
@@ -159,7 +159,7 @@ func (e *Engine) clearRun(id string, r *run, kept *gaveUp) {
 	}
 	c.run = nil
 	if kept != nil {
-		c.gaveUp = kept
+		c.abandoned = kept
 	}
 	e.deleteUnused(c)
 }
@@ -195,9 +195,9 @@ func (e *Engine) over(r *run, err error) {
 	if r.turn.admitted != nil {
 		r.turn.admitted()
 	}
-	var kept *gaveUp
+	var kept *abandonedRun
 	if err != nil && footnote.CodeOf(err) != footnote.Conflict {
-		kept = &gaveUp{run: r.id, lease: r.w.token()}
+		kept = &abandonedRun{run: r.id, lease: r.w.token()}
 		if r.refused(err) {
 			kept.err = err
 			e.work.Go(func() {
@@ -240,8 +240,8 @@ func (e *Engine) quiet(ctx context.Context, stream string) (footnote.Stream, err
 var errBusy error = footnote.Errorf(footnote.Conflict,
 	"The conversation is still answering. Wait for the answer, or stop it.")
 
-// awaitQuiet waits until no engine drives a run of the conversation, or this engine stops.
-func (e *Engine) awaitQuiet(ctx context.Context, stream string) error {
+// waitForIdle waits until no engine drives a run of the conversation, or this engine stops.
+func (e *Engine) waitForIdle(ctx context.Context, stream string) error {
 	for {
 		if r := e.running(stream); r != nil {
 			select {
@@ -258,21 +258,10 @@ func (e *Engine) awaitQuiet(ctx context.Context, stream string) error {
 		if err != nil || head.RunState != "running" || e.ctx.Err() != nil {
 			return err
 		}
-		if err := e.pause(ctx); err != nil {
+		if err := pause.For(ctx, pollElsewhere); err != nil {
 			return err
 		}
 	}
-}
-
-// pause waits before the next check of a conversation, unless the engine stops.
-func (e *Engine) pause(ctx context.Context) error {
-	select {
-	case <-time.After(pollElsewhere):
-	case <-e.ctx.Done():
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-	return nil
 }
 
 // load reads the log of a stream and computes its state.

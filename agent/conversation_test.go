@@ -13,7 +13,7 @@ import (
 )
 
 // TestIdleConversationsAreReleased checks that messages queue in order of arrival, that too many are refused, and that
-// nothing is kept of a conversation that nobody uses any more.
+// unused conversations are dropped from memory.
 func TestIdleConversationsAreReleased(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := &Engine{conversations: map[string]*conversation{}}

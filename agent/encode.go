@@ -2,10 +2,7 @@ package agent
 
 import (
 	"bytes"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
-	"fmt"
 	"sync/atomic"
 
 	"github.com/footnotehq/footnote"
@@ -14,22 +11,10 @@ import (
 )
 
 // marshal encodes without HTML escaping.
-func marshal(v any) json.RawMessage {
-	data, err := strictjson.Encode(v)
-	if err != nil {
-		panic(fmt.Sprintf("encode %T: %v", v, err)) // a tool whose schema is not JSON: a programmer's mistake
-	}
-	return data
-}
+func marshal(v any) json.RawMessage { return strictjson.MustEncode(v) }
 
 func textContent(s string) json.RawMessage {
 	return marshal([]map[string]string{{"type": "text", "text": visible.Text(s)}})
-}
-
-// DigestOf names a blob by its content.
-func DigestOf(data []byte) footnote.Digest {
-	sum := sha256.Sum256(data)
-	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
 // lastDigest computes digests, and remembers the newest one: most conversations open with the same prompt and tools,
@@ -45,7 +30,7 @@ func (l *lastDigest) of(data []byte) footnote.Digest {
 	if n := l.last.Load(); n != nil && bytes.Equal(n.data, data) {
 		return n.digest
 	}
-	n := &named{data, DigestOf(data)}
+	n := &named{data, footnote.DigestOf(data)}
 	l.last.Store(n)
 	return n.digest
 }
@@ -64,10 +49,8 @@ func encodeRows(rows [][]any) json.RawMessage {
 // storeRows splits the rows of a query into chunks, and returns the StoredResult that refers to them.
 func storeRows(id, source, sql string, res footnote.Result) (*footnote.StoredResult, map[footnote.Digest][]byte) {
 	stored := &footnote.StoredResult{
-		ID: id, Source: source, SQL: sql, Columns: res.Columns, RowCount: len(res.Rows), Truncated: res.Truncated,
-	}
-	if stored.Columns == nil {
-		stored.Columns = []footnote.Column{}
+		ID: id, Source: source, SQL: sql, Columns: append([]footnote.Column{}, res.Columns...),
+		RowCount: len(res.Rows), Truncated: res.Truncated,
 	}
 	blobs := map[footnote.Digest][]byte{}
 	buf, rows := []byte{'['}, 0
@@ -76,7 +59,7 @@ func storeRows(id, source, sql string, res footnote.Result) (*footnote.StoredRes
 			return
 		}
 		data := append(buf, ']')
-		d := DigestOf(data)
+		d := footnote.DigestOf(data)
 		blobs[d] = data
 		stored.Chunks = append(stored.Chunks, footnote.Chunk{Digest: d, Rows: rows})
 		buf, rows = []byte{'['}, 0
@@ -100,9 +83,9 @@ const (
 	chunkBytes = 4 << 20
 )
 
-func put[V any](m *map[string]V, k string, v V) {
+func put[K comparable, V any](m *map[K]V, k K, v V) {
 	if *m == nil {
-		*m = map[string]V{}
+		*m = map[K]V{}
 	}
 	(*m)[k] = v
 }

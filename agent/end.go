@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -35,10 +36,7 @@ func (r *run) outOfMoney() footnote.Body {
 
 // ended returns the terminal event and the answer of a run that ends normally.
 func (r *run) ended(reason string, reply *model.Reply) (footnote.Body, *footnote.Answered) {
-	if reason == "" {
-		reason = model.EndTurn
-	}
-	return footnote.RunFinished{Reason: reason}, r.answered(reply.Cites)
+	return footnote.RunFinished{Reason: cmp.Or(reason, model.EndTurn)}, r.answered(reply.Cites)
 }
 
 // broken returns the terminal event of a run whose step failed, and its answer if it has one. A run that was stopped at
@@ -86,7 +84,7 @@ func (r *run) failed(err error) footnote.Body {
 		return r.outOfMoney()
 	}
 	if footnote.CodeOf(err) == footnote.Internal {
-		r.e.opts.Logger.Error("run failed", "conversation", r.stream, "run", r.id, "err", err)
+		r.log.Error("run failed", "err", err)
 	}
 	return failure(err)
 }
@@ -132,7 +130,8 @@ func (r *run) finish(terminal footnote.Body, answered *footnote.Answered) {
 	for _, b := range lost {
 		r.s.cost = r.s.cost.Add(b.(footnote.StepFailed).Cost)
 	}
-	bodies = append(append(bodies, lost...), r.totals(terminal))
+	took := r.spent + r.e.opts.Now().Sub(r.begun)
+	bodies = append(append(bodies, lost...), withTotals(terminal, r.s.steps, r.s.usage, r.s.cost, took))
 	r.apply(r.w.end(settle, bodies...), bodies)
 }
 
@@ -144,22 +143,16 @@ func (r *run) unanswered(c openCall) []footnote.Statement {
 	p := r.plan(c)
 	switch {
 	case r.s.unapproved(c.ID) || p.ask:
-		return notRun(p.call)
+		return statementsNotRun(p.call)
 	case r.recovered || p.wait && p.refusal == "": // the process that died, or a browser, may have made it
-		return possiblyRun(p.call, footnote.StatementCancelled)
+		return statementsMaybeRun(p.call, footnote.StatementCancelled)
 	}
-	return notRun(p.call)
-}
-
-// totals adds the totals of the run to its terminal event.
-func (r *run) totals(terminal footnote.Body) footnote.Body {
-	return withTotals(terminal, r.s.steps, r.s.usage, r.s.cost, r.spent+r.e.opts.Now().Sub(r.begun))
+	return statementsNotRun(p.call)
 }
 
 // withTotals returns a terminal event with the steps, usage, cost and duration of its run.
-func withTotals(
-	terminal footnote.Body, steps int, u footnote.Usage, c footnote.Cost, took time.Duration,
-) footnote.Body {
+func withTotals(terminal footnote.Body, steps int, u footnote.Usage, c footnote.Cost,
+	took time.Duration) footnote.Body {
 	millis := took.Milliseconds()
 	switch b := terminal.(type) {
 	case footnote.RunFinished:
@@ -193,12 +186,11 @@ func (r *run) record(terminal footnote.Body, err error) {
 	}
 	r.traceEnd(terminal, outcome)
 	attrs := []any{
-		"conversation", r.stream, "run", r.id, "request", r.turn.RequestID,
 		"outcome", outcome, "took_ms", took.Milliseconds(),
 	}
 	if err != nil {
-		r.e.opts.Logger.Error("run ended", append(attrs, "err", err)...)
+		r.log.Error("run ended", append(attrs, "err", err)...)
 		return
 	}
-	r.e.opts.Logger.Info("run ended", attrs...)
+	r.log.Info("run ended", attrs...)
 }

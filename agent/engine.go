@@ -14,17 +14,20 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"iter"
 	"log/slog"
+	"runtime/debug"
 	"sync"
 	"time"
 
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/hub"
+	"github.com/footnotehq/footnote/internal/access"
 )
 
 // Why a run's context ends.
@@ -51,6 +54,8 @@ type Options struct {
 	Assistants []*Assistant // the first is the default
 	// Resolve finds the footnotes of an answer; nil leaves answers without.
 	Resolve Resolver
+	// Marks decides which models are asked for marks; nil: none are.
+	Marks Marks
 	// Validate checks a tool's input against its schema; nil accepts any object.
 	Validate func(name string, input []byte) error
 	// Budget is asked before each model call; nil: there is no limit.
@@ -67,8 +72,6 @@ type Options struct {
 	Relay func(ctx context.Context, run string, attempt int, rd *hub.Reader)
 	// Refused is called for a question that a limit refused before its run began; may be nil.
 	Refused  func(t Turn, err error)
-	Before   []BeforeTool
-	After    []AfterTool
 	Metrics  Metrics
 	Tracer   Tracer // nil: runs are not traced
 	Logger   *slog.Logger
@@ -92,6 +95,14 @@ type Metrics interface {
 	ConversationGrew(questions int, events int64)
 	// HistoryRepaired counts the repairs that make a damaged log readable for the model.
 	HistoryRepaired(repairs int)
+}
+
+// Marks decides which models are asked to write marks behind figures. Its methods may be called concurrently.
+type Marks interface {
+	Wanted(model string) bool
+	// Counted reports an answer of a model that was asked for marks: its figures that have a footnote or a broken mark,
+	// and how many of its marks were verified and how many not.
+	Counted(model string, figures, held, broken int)
 }
 
 type noMetrics struct{}
@@ -153,37 +164,20 @@ type Engine struct {
 
 // New checks the options and makes an engine. Stop must be called in the end.
 func New(opts Options) (*Engine, error) {
-	if opts.Logger == nil {
-		opts.Logger = slog.New(slog.DiscardHandler)
+	opts.Logger = cmp.Or(opts.Logger, slog.New(slog.DiscardHandler))
+	opts.Access = cmp.Or(opts.Access, Access((*access.Rules)(nil)))
+	opts.Budget = cmp.Or(opts.Budget, Budget(noBudget{}))
+	opts.Metrics = cmp.Or(opts.Metrics, Metrics(noMetrics{}))
+	opts.Tracer = cmp.Or(opts.Tracer, Tracer(noTracer{}))
+	opts.Owner = cmp.Or(opts.Owner, rand.Text())
+	ttl := soleTTL
+	if opts.Shared != nil {
+		ttl = sharedTTL
 	}
-	if opts.Access == nil {
-		opts.Access = everything{}
-	}
-	if opts.Budget == nil {
-		opts.Budget = noBudget{}
-	}
-	if opts.Metrics == nil {
-		opts.Metrics = noMetrics{}
-	}
-	if opts.Tracer == nil {
-		opts.Tracer = noTracer{}
-	}
-	if opts.Owner == "" {
-		opts.Owner = rand.Text()
-	}
-	if opts.LeaseTTL <= 0 {
-		if opts.LeaseTTL = soleTTL; opts.Shared != nil {
-			opts.LeaseTTL = sharedTTL
-		}
-	}
-	if opts.Outage <= 0 {
-		opts.Outage = outageTime
-	}
+	opts.LeaseTTL = cmp.Or(max(opts.LeaseTTL, 0), ttl)
+	opts.Outage = cmp.Or(max(opts.Outage, 0), outageTime)
 	if opts.Now == nil {
 		opts.Now = time.Now
-	}
-	if opts.Validate == nil {
-		opts.Validate = func(string, []byte) error { return nil }
 	}
 	e := &Engine{
 		opts:          opts,
@@ -205,14 +199,48 @@ func New(opts Options) (*Engine, error) {
 	}
 	e.ctx, e.cancel = context.WithCancelCause(context.Background())
 	e.own.Go(e.recoverLoop)
-	e.own.Go(e.keepLeases)
+	// The goroutine that renews leases does nothing else, because a lease that is renewed too late ends its run.
+	e.own.Go(func() { e.every(e.opts.LeaseTTL/3, e.renew) })
 	if opts.Standing != nil {
-		e.own.Go(e.watchKeys)
+		keys := map[string]string{}
+		e.own.Go(func() {
+			e.every(keysEvery, func() {
+				e.endRevoked()
+				keys = e.endParked(keys)
+			})
+		})
 	}
 	if opts.Shared != nil {
-		e.own.Go(e.watchStops)
+		e.own.Go(func() { e.every(stopsEvery, e.followStops) })
 	}
 	return e, nil
+}
+
+// every calls do at intervals until the engine stops.
+func (e *Engine) every(interval time.Duration, do func()) {
+	tick := time.NewTicker(interval)
+	defer tick.Stop()
+	for {
+		select {
+		case <-e.ctx.Done():
+			return
+		case <-tick.C:
+			do()
+		}
+	}
+}
+
+// logOf returns the log for lines about a run. Ids that are unknown are left out.
+func (e *Engine) logOf(o footnote.Origin) *slog.Logger {
+	return slog.New(e.opts.Logger.Handler().WithAttrs(o.LogAttrs()))
+}
+
+// onPanic logs a panic of code that is not ours, and calls then. It must be deferred.
+func onPanic(log *slog.Logger, message string, then func(p any), attrs ...any) {
+	if p := recover(); p != nil {
+		log.Error(message, append(attrs, "panic", p, "stack", string(debug.Stack()))...)
+		then(p)
+	}
 }
 
 // enter begins work that Drain waits for, such as a turn that may start a run, until leave is called. It returns an
@@ -221,14 +249,18 @@ func (e *Engine) enter() (leave func(), err error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.draining {
-		return nil, &footnote.Error{
-			Code:       footnote.ModelUnavailable,
-			Message:    "The server is shutting down. Try again in a moment.",
-			RetryAfter: 5 * time.Second,
-		}
+		return nil, ShuttingDown(nil)
 	}
 	e.work.Add(1) // under the lock, so never after Drain has begun to wait
 	return e.work.Done, nil
+}
+
+// ShuttingDown returns the error for clients that the server no longer serves because it shuts down.
+func ShuttingDown(cause error) error {
+	return &footnote.Error{
+		Code: footnote.ModelUnavailable, Message: "The server is shutting down. Try again in a moment.",
+		RetryAfter: 5 * time.Second, Err: cause,
+	}
 }
 
 // toolsTime is how long Drain waits for tools that ignore the end of their run.

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"unicode/utf8"
 
+	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/internal/strictjson"
 	"github.com/footnotehq/footnote/model"
 	"github.com/footnotehq/footnote/tool"
@@ -27,19 +28,8 @@ type Block struct {
 func Shown(blocks []json.RawMessage) []Block {
 	var shown []Block
 	for i, raw := range blocks {
-		if text, ok := plainText(raw); ok {
-			shown = append(shown, Block{Index: i, Kind: model.TextBlock, Text: text})
-			continue
-		}
-		var b struct {
-			Type     string          `json:"type"`
-			Text     string          `json:"text"`
-			Thinking string          `json:"thinking"`
-			ID       string          `json:"id"`
-			Name     string          `json:"name"`
-			Input    json.RawMessage `json:"input"`
-		}
-		if json.Unmarshal(raw, &b) != nil {
+		b, ok := decodeBlock(raw)
+		if !ok {
 			continue
 		}
 		block := Block{Index: i, Kind: b.Type, Text: b.Text + b.Thinking, ID: b.ID, Name: b.Name, Input: b.Input}
@@ -79,6 +69,39 @@ func answerOf(blocks []json.RawMessage) string {
 		}
 	}
 	return Text(blocks)
+}
+
+// answerMarks returns the marks in the answer of answerOf, with their offsets in it.
+func answerMarks(m footnote.AssistantMessage) []footnote.Mark {
+	if len(m.Marks) == 0 {
+		return nil
+	}
+	begin := make([]int, len(m.Blocks)) // of each block in the answer; negative if it is no part of it
+	final, n := false, 0
+	for i, raw := range m.Blocks {
+		b, ok := decodeBlock(raw)
+		begin[i] = -1
+		switch {
+		case !ok:
+		case b.Type == model.TextBlock && !final:
+			begin[i] = n
+			n += len(b.Text)
+		case b.Type == model.ToolUseBlock && !final:
+			if _, final = finalText(b.Name, b.Input); final {
+				for j := range i {
+					begin[j] = -1
+				}
+				begin[i] = 0
+			}
+		}
+	}
+	var marks []footnote.Mark
+	for _, one := range m.Marks {
+		if one.Block < len(begin) && begin[one.Block] >= 0 {
+			marks = append(marks, footnote.Mark{At: begin[one.Block] + one.At, Text: one.Text})
+		}
+	}
+	return marks
 }
 
 // final reports whether the newest message has a call of FinalAnswer that succeeded.
@@ -192,76 +215,44 @@ func (a *answerReader) skip(in []byte) int {
 }
 
 // text appends the next characters of the answer and returns their length in the input, or 0 if the next one is
-// incomplete.
+// incomplete. Control characters, which some servers send although they are not JSON, are escaped.
 func (a *answerReader) text(dst, in []byte) ([]byte, int) {
-	switch c := in[0]; {
-	case c == '"':
+	if in[0] == '"' {
 		a.done = true
 		return dst, 1
-	case c == '\\':
-		return escape(dst, in)
-	case c < ' ': // not JSON, but some servers send it
-		return append(append(dst, `\u00`...), hexDigit(c>>4), hexDigit(c&15)), 1
-	case c < utf8.RuneSelf:
-		n := bytes.IndexFunc(in, func(r rune) bool { return r < ' ' || r >= utf8.RuneSelf || r == '"' || r == '\\' })
-		if n < 0 {
-			n = len(in)
+	}
+	n := 0
+	for n < len(in) && in[n] != '"' {
+		size := character(in[n:])
+		if size == 0 {
+			break
 		}
-		return append(dst, in[:n]...), n
-	case !utf8.FullRune(in):
-		return dst, 0
-	default:
-		r, n := utf8.DecodeRune(in)
-		return utf8.AppendRune(dst, r), n
+		n += size
 	}
+	return strictjson.AppendEscaped(dst, string(strictjson.AppendUnescaped(nil, in[:n]))), n
 }
 
-// escape copies one escape; half of a surrogate pair becomes U+FFFD.
-func escape(dst, in []byte) ([]byte, int) {
-	if len(in) < 2 {
-		return dst, 0
-	}
-	if in[1] != 'u' {
-		return append(dst, in[:2]...), 2
-	}
-	if len(in) < 6 {
-		return dst, 0
-	}
-	switch kind := surrogate(in); {
-	case kind == low:
-		return append(dst, `\ufffd`...), 6
-	case kind == high && len(in) < 12 && (len(in) < 7 || in[6] == '\\') && (len(in) < 8 || in[7] == 'u'):
-		return dst, 0
-	case kind == high && (len(in) < 12 || surrogate(in[6:]) != low):
-		return append(dst, `\ufffd`...), 6
-	case kind == high:
-		return append(dst, in[:12]...), 12
-	default:
-		return append(dst, in[:6]...), 6
-	}
-}
-
-const (
-	high = 1 // the first half of a surrogate pair
-	low  = 2
-)
-
-// surrogate reports which half of a surrogate pair an escape is; 0 for none.
-func surrogate(in []byte) int {
-	if in[0] != '\\' || in[1] != 'u' {
-		return 0
-	}
-	n, err := strconv.ParseUint(string(in[2:6]), 16, 32)
+// character returns the length of the first character or escape inside a JSON string, or 0 if it is incomplete. The
+// first half of a surrogate pair is complete only when the second half is there, or cannot follow any more.
+func character(in []byte) int {
 	switch {
-	case err != nil:
+	case in[0] != '\\' && !utf8.FullRune(in):
 		return 0
-	case n >= 0xD800 && n < 0xDC00:
-		return high
-	case n >= 0xDC00 && n < 0xE000:
-		return low
-	default:
+	case in[0] != '\\':
+		_, n := utf8.DecodeRune(in)
+		return n
+	case len(in) < 2:
+		return 0
+	case in[1] != 'u':
+		return 2
+	case len(in) < 6:
 		return 0
 	}
+	half, err := strconv.ParseUint(string(in[2:6]), 16, 16)
+	rest := in[6:min(len(in), 12)]
+	if first := err == nil && half >= 0xD800 && half < 0xDC00; first && len(rest) < 6 &&
+		bytes.HasPrefix([]byte(`\u`), rest[:min(len(rest), 2)]) {
+		return 0
+	}
+	return 6
 }
-
-func hexDigit(n byte) byte { return "0123456789abcdef"[n] }

@@ -230,7 +230,7 @@ func TestNotesOutsideRuns(t *testing.T) {
 		second := r.submit(agent.Turn{Conversation: ticket.Conversation, Text: "again"})
 		synctest.Wait()
 		if s := sent(model, 2); !strings.Contains(s, "the user ran a query") || !strings.Contains(s, "select 43") {
-			t.Errorf("the model is not told of the user's query: %s", s)
+			t.Errorf("the prompt does not mention the user's query: %s", s)
 		}
 		_, body = note(query, table(2))
 		if q := body.(footnote.QueryRun); q.Result.ID != "r3" {
@@ -262,7 +262,7 @@ func TestNotesOutsideRuns(t *testing.T) {
 			rows *footnote.Result
 			want footnote.Code
 		}{
-			"a stranger": {
+			"another user": {
 				footnote.Principal{Org: "acme", User: "bob"}, footnote.Titled{Title: "x"}, nil, footnote.NotFound,
 			},
 			"no title": {alice, footnote.Titled{Title: " "}, nil, footnote.InvalidRequest},
@@ -333,14 +333,14 @@ func TestModelTitleAfterFirstAnswer(t *testing.T) {
 			}, agenttest.Say("\"Number of orders\"\nmore"), "", "Number of orders", 2,
 		},
 		"not attended": {agent.Turn{Text: "how many?", Unattended: true}, agenttest.Say("x"), "", "how many?", 1},
-		"a broken one": {
+		"a failed title": {
 			agent.Turn{
 				Text: "how many?",
 			}, agenttest.Reply{Err: &model.StepError{Code: footnote.ModelUnavailable}}, "", "how many?", 2,
 		},
-		"an empty one":  {agent.Turn{Text: "how many?"}, agenttest.Say(" ** "), "", "how many?", 2},
-		"a chosen one":  {agent.Turn{Text: "how many?"}, agenttest.Say("Theirs"), "Mine", "Mine", 2},
-		"a slow answer": {agent.Turn{Text: "how many?"}, agenttest.Reply{Hang: true}, "", "how many?", 2},
+		"an empty title":             {agent.Turn{Text: "how many?"}, agenttest.Say(" ** "), "", "how many?", 2},
+		"a title chosen by the user": {agent.Turn{Text: "how many?"}, agenttest.Say("Theirs"), "Mine", "Mine", 2},
+		"a slow answer":              {agent.Turn{Text: "how many?"}, agenttest.Reply{Hang: true}, "", "how many?", 2},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/internal/pause"
 )
 
 // Shared extends Log for several engines on one log. The engine that drives a run has its
@@ -60,23 +61,7 @@ func (r *run) handOver() {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
 	if err := r.e.opts.Log.Release(ctx, r.stream, r.w.token()); err != nil {
-		r.e.opts.Logger.Warn("cannot release the lease of a run; it will expire", "conversation", r.stream, "run", r.id,
-			"err", err)
-	}
-}
-
-// keepLeases renews leases until the engine stops. Its goroutine does nothing else, because a lease that is renewed too
-// late ends its run.
-func (e *Engine) keepLeases() {
-	tick := time.NewTicker(e.opts.LeaseTTL / 3)
-	defer tick.Stop()
-	for {
-		select {
-		case <-e.ctx.Done():
-			return
-		case <-tick.C:
-			e.renew()
-		}
+		r.log.Warn("cannot release the lease of a run; it will expire", "err", err)
 	}
 }
 
@@ -107,23 +92,11 @@ func (e *Engine) renew() {
 // longer than a lease lasts.
 const renewAtOnce = 8
 
-// watchStops stops the runs that another engine was asked to stop, until the engine stops.
-func (e *Engine) watchStops() {
-	tick := time.NewTicker(stopsEvery)
-	defer tick.Stop()
-	for {
-		select {
-		case <-e.ctx.Done():
-			return
-		case <-tick.C:
-			if len(e.live()) > 0 {
-				e.followStops()
-			}
-		}
-	}
-}
-
+// followStops stops the runs that other engines were asked to stop.
 func (e *Engine) followStops() {
+	if len(e.live()) == 0 {
+		return
+	}
 	ctx, cancel := context.WithTimeout(e.ctx, 5*time.Second)
 	defer cancel()
 	asked, err := e.opts.Shared.StopsAsked(ctx, e.opts.Owner)
@@ -178,10 +151,8 @@ func (e *Engine) awaitElsewhere(ctx context.Context, stream string, patience tim
 		case time.Now().After(end):
 			return errBusy
 		}
-		select {
-		case <-time.After(pollElsewhere):
-		case <-ctx.Done():
-			return context.Cause(ctx)
+		if err := pause.For(ctx, pollElsewhere); err != nil {
+			return err
 		}
 	}
 }

@@ -208,64 +208,26 @@ func TestStepRetryShowsNoTextTwice(t *testing.T) {
 	})
 }
 
-func TestHookPanicFailsOnlyItsRun(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		model := agenttest.Script(agenttest.Calls(agenttest.CallBlock("a", "run_query", `{}`),
-			agenttest.CallBlock("b", "run_query", `{}`)))
-		r := newRig(t, model, []tool.Tool{rows("run_query")}, func(_ *agent.Assistant, o *agent.Options) {
-			o.After = []agent.AfterTool{func(_ context.Context, c tool.Call, _ *tool.Output) error {
-				if c.ID == "a" {
-					panic("boom")
-				}
-				return nil
-			}}
-		})
-		ticket := r.submit(agent.Turn{Text: "go"})
-		_, last := r.read(ticket)
-		if f, ok := last.(footnote.RunFailed); !ok || f.Code != footnote.Internal {
-			t.Errorf("last = %+v", last)
-		}
-		results := bodies[footnote.ToolResult](r, ticket.Conversation)
-		if len(results) != 2 || results[0].CallID != "b" || results[0].IsError {
-			t.Errorf("the result of the other call was not kept: %+v", results)
-		}
-	})
-}
-
-func TestHooksChangeAndRefuse(t *testing.T) {
+// TestResultsAreBounded checks that a text that is too long is cut, and that a chart that is not JSON is dropped.
+func TestResultsAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		echo := agenttest.NewTool(tool.Spec{
 			Name:     "echo",
 			ReadOnly: true,
 		}, func(_ context.Context, c tool.Call) (tool.Output, error) {
-			return tool.Output{Content: string(c.Input), Chart: json.RawMessage(`{broken`)}, nil
+			return tool.Output{
+				Content: string(c.Input) + strings.Repeat("é", 1<<20), Chart: json.RawMessage(`{broken`),
+			}, nil
 		})
-		model := agenttest.Script(agenttest.Calls(agenttest.CallBlock("a", "echo", `{}`),
-			agenttest.CallBlock("b", "echo", `{}`)), agenttest.Say("ok"))
-		r := newRig(t, model, []tool.Tool{echo}, func(_ *agent.Assistant, o *agent.Options) {
-			o.Before = []agent.BeforeTool{func(_ context.Context, c *tool.Call) (string, error) {
-				if c.ID == "b" {
-					return "Not today.", nil
-				}
-				c.Input = json.RawMessage(`{"changed":true}`)
-				return "", nil
-			}}
-			o.After = []agent.AfterTool{func(_ context.Context, _ tool.Call, out *tool.Output) error {
-				out.Content += strings.Repeat("é", 1<<20)
-				return nil
-			}}
-		})
+		model := agenttest.Script(agenttest.Call("a", "echo", `{}`), agenttest.Say("ok"))
+		r := newRig(t, model, []tool.Tool{echo})
 		ticket := r.submit(agent.Turn{Text: "go"})
 		if _, last := r.read(ticket); footnote.KindOf(last) != "run_finished" {
 			t.Fatalf("last = %+v", last)
 		}
 		results := bodies[footnote.ToolResult](r, ticket.Conversation)
-		if !strings.HasPrefix(results[0].Content, `{"changed":true}`) || len(results[0].Content) > 1<<20 ||
-			results[0].Chart != nil {
+		if !strings.HasPrefix(results[0].Content, `{}é`) || len(results[0].Content) > 1<<20 || results[0].Chart != nil {
 			t.Errorf("result of %d bytes, chart %s", len(results[0].Content), results[0].Chart)
-		}
-		if !results[1].IsError || results[1].Content != "Not today." {
-			t.Errorf("the refusal = %+v", results[1])
 		}
 	})
 }
@@ -313,7 +275,7 @@ func TestClientCannotAnswerServerCalls(t *testing.T) {
 		}
 		go1, err := post(agent.Turn{Approvals: []agent.Approval{{CallID: "a", Approved: true, Reason: "fine"}}})
 		if err != nil || go1.Duplicate {
-			t.Fatalf("%+v, %v", go1, err)
+			t.Fatalf("first turn: %+v, %v", go1, err)
 		}
 		synctest.Wait()
 		if ran != 1 || r.terminals(ticket.Conversation) != 1 ||
@@ -585,7 +547,7 @@ func TestStoreFailureAtAnyAppend(t *testing.T) {
 					t.Errorf("ended = %t after %d appends", ended, appends)
 				}
 				log.err.Store(nil)
-				time.Sleep(time.Minute) // the run goes on
+				time.Sleep(time.Minute) // the run continues
 				again := r.submit(agent.Turn{Text: "still there?", ClientID: "chat"})
 				if _, last := r.read(again); footnote.KindOf(last) != "run_finished" {
 					t.Errorf("last = %+v", last)
@@ -716,7 +678,7 @@ func TestRevokedKeyPreventsResume(t *testing.T) {
 		synctest.Wait()
 		head, err := r.log.Get(t.Context(), ticket.Conversation)
 		if err != nil || head.RunState != "parked" {
-			t.Fatalf("%+v, %v", head, err)
+			t.Fatalf("want a parked run: %+v, %v", head, err)
 		}
 		gone.Store(true)
 		time.Sleep(time.Until(head.Deadline) + time.Minute)
@@ -815,8 +777,8 @@ func crashed(t *testing.T, r *rig, policy string, recoveries int, calls ...json.
 	t.Helper()
 	bodies := []footnote.Body{
 		footnote.Opened{
-			Assistant: "analyst", Model: "scripted", System: agent.DigestOf([]byte(`[]`)),
-			Tools: agent.DigestOf([]byte(`[]`)),
+			Assistant: "analyst", Model: "scripted", System: footnote.DigestOf([]byte(`[]`)),
+			Tools: footnote.DigestOf([]byte(`[]`)),
 		},
 		footnote.UserMessage{Text: "go"},
 		footnote.RunStarted{
@@ -834,7 +796,7 @@ func crashed(t *testing.T, r *rig, policy string, recoveries int, calls ...json.
 		footnote.Append{
 			Run:    "run_1",
 			Bodies: bodies,
-			Blobs:  map[footnote.Digest][]byte{agent.DigestOf([]byte(`[]`)): []byte(`[]`)},
+			Blobs:  map[footnote.Digest][]byte{footnote.DigestOf([]byte(`[]`)): []byte(`[]`)},
 		})
 	if err != nil {
 		t.Fatal(err)
@@ -988,7 +950,7 @@ func TestNonconformingModelServers(t *testing.T) {
 		"end_turn": {
 			[]agenttest.Reply{{Blocks: []json.RawMessage{dup}, Stop: model.EndTurn}, agenttest.Say("ok")}, "call_0",
 		},
-		"not even JSON": {
+		"invalid JSON": {
 			[]agenttest.Reply{
 				{Blocks: []json.RawMessage{json.RawMessage(`{"type"`), dup}, Stop: model.ToolUse}, agenttest.Say("ok"),
 			}, "call_0",
@@ -1171,7 +1133,7 @@ func TestComplete(t *testing.T) {
 			wg.Go(func() {
 				if text, _, err := r.engine.Complete(t.Context(), alice, "hello"); err != nil ||
 					!strings.Contains(text, "hello") {
-					t.Errorf("%q, %v", text, err)
+					t.Errorf("Complete: %q, %v", text, err)
 				}
 			})
 		}

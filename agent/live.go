@@ -7,56 +7,55 @@ import (
 
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/hub"
+	"github.com/footnotehq/footnote/internal/mark"
 	"github.com/footnotehq/footnote/model"
 )
 
 // live shows a growing message to readers. If a model reports blocks in a wrong order, only those deltas are lost: each
 // block that was started is also ended, because readers wait for the end of a block.
 type live struct {
-	r         *run
-	step      int
-	attempt   int
-	over      bool // the call has returned
-	textShown bool // text was shown
-	begun     bool // anything was shown
-	blocks    map[int]hub.Block
-	isText    map[int]bool
-	finals    map[int]*final  // calls of FinalAnswer by block: shown as the text of the answer
-	ids       map[int]string  // call ids given out, by block
-	shown     map[string]bool // call ids given out in this step
+	r             *run
+	step, attempt int
+	over          bool               // the call has returned
+	textShown     bool               // text was shown
+	begun         bool               // anything was shown
+	blocks        map[int]*liveBlock // those that have not ended
+	ids           map[int]string     // call ids given out, by block
+	shown         map[string]bool    // call ids given out in this step
+}
+
+// liveBlock is a block that grows.
+type liveBlock struct {
+	hub.Block
+	begun bool // readers see it
+	text  bool
+	marks mark.Filter // of a text
+	// answer reads the answer from a call of FinalAnswer, which is shown as the text of the answer.
+	answer *answerReader
+	piece  []byte // buffer for the next piece of the answer
 }
 
 func (l *live) Start(index int, kind, id, name string) {
 	if l.over || kind != model.TextBlock && kind != model.ThinkingBlock && kind != model.ToolUseBlock {
 		return
 	}
-	if l.blocks == nil {
-		l.blocks, l.isText = map[int]hub.Block{}, map[int]bool{}
-	}
 	l.Stop(index) // it was started twice
+	b := &liveBlock{}
+	put(&l.blocks, index, b)
 	if kind == model.ToolUseBlock {
 		id = l.callID(index, id)
 		if l.r.isFinal(name) {
-			if l.finals == nil {
-				l.finals = map[int]*final{}
-			}
-			l.finals[index] = &final{}
+			b.answer = &answerReader{}
 			return // Delta starts a text block when the answer begins
 		}
 	}
-	l.start(index, kind, id, name)
+	l.start(b, index, kind, id, name)
 }
 
-// final reads the answer from a call of FinalAnswer while its input grows.
-type final struct {
-	answerReader
-	text []byte // buffer for the next piece
-}
-
-func (l *live) start(index int, kind, id, name string) {
+func (l *live) start(b *liveBlock, index int, kind, id, name string) {
 	l.begun = true
-	l.isText[index] = kind == model.TextBlock
-	l.blocks[index] = l.r.topic.Start(footnote.Delta{
+	b.begun, b.text = true, kind == model.TextBlock
+	b.Block = l.r.topic.Start(footnote.Delta{
 		Run: l.r.id, Step: l.step, Attempt: l.attempt, Index: index, Kind: kind, ID: id, Name: name,
 	})
 }
@@ -70,35 +69,41 @@ func (l *live) callID(index int, id string) string {
 		free = l.r.s.unusedID(fmt.Sprintf("%s_%d", id, n))
 	}
 	put(&l.shown, free, true)
-	if l.ids == nil {
-		l.ids = map[int]string{}
-	}
-	l.ids[index] = free
+	put(&l.ids, index, free)
 	return free
 }
 
 func (l *live) Delta(index int, escaped []byte) {
-	if f := l.finals[index]; f != nil {
-		if f.text = f.add(f.text[:0], escaped); len(f.text) == 0 {
+	b := l.blocks[index]
+	if b == nil {
+		return
+	}
+	if b.answer != nil {
+		if b.piece = b.answer.add(b.piece[:0], escaped); len(b.piece) == 0 {
 			return
 		}
-		if _, begun := l.blocks[index]; !begun {
-			l.start(index, model.TextBlock, "", "")
+		if !b.begun {
+			l.start(b, index, model.TextBlock, "", "")
 		}
-		escaped = f.text
+		escaped = b.piece
 	}
-	if b, ok := l.blocks[index]; ok {
-		l.textShown = l.textShown || l.isText[index] && len(escaped) > 0
-		b.Grow(escaped)
+	if b.text {
+		if escaped = b.marks.Add(escaped); len(escaped) == 0 {
+			return
+		}
+		l.textShown = true
 	}
+	b.Grow(escaped)
 }
 
 func (l *live) Stop(index int) {
-	delete(l.finals, index)
-	if b, ok := l.blocks[index]; ok {
+	if b := l.blocks[index]; b != nil && b.begun {
+		if rest := b.marks.End(); len(rest) > 0 {
+			b.Grow(rest)
+		}
 		b.End()
-		delete(l.blocks, index)
 	}
+	delete(l.blocks, index)
 }
 
 func (l *live) Flush() { l.r.topic.Flush() }
@@ -124,26 +129,20 @@ func (l *live) rename(blocks []json.RawMessage) {
 		if !mayHaveType(raw, model.ToolUseBlock) {
 			continue
 		}
-		var head struct {
-			Type  string          `json:"type"`
-			ID    string          `json:"id"`
-			Name  string          `json:"name"`
-			Input json.RawMessage `json:"input"`
-		}
-		if json.Unmarshal(raw, &head) != nil || head.Type != model.ToolUseBlock {
+		b, ok := decodeBlock(raw)
+		if !ok || b.Type != model.ToolUseBlock {
 			continue
 		}
 		id, ok := l.ids[i]
 		if !ok {
-			id = l.callID(i, head.ID)
+			id = l.callID(i, b.ID)
 		}
-		if id == head.ID {
+		if id == b.ID {
 			continue
 		}
-		head.ID = id
-		if head.Input == nil {
-			head.Input = json.RawMessage(`{}`)
+		if b.ID = id; b.Input == nil {
+			b.Input = json.RawMessage(`{}`)
 		}
-		blocks[i] = marshal(head)
+		blocks[i] = marshal(b)
 	}
 }

@@ -28,6 +28,7 @@ func (e *Engine) open(ctx context.Context, a *Assistant, t *Turn) (Ticket, error
 		Assistant: a.Name, Model: tier.Model, Tier: tier.Name, Effort: cmp.Or(t.Effort, tier.Effort), Sources: sources,
 		System: e.systemDigest.of(system), Tools: e.toolsDigest.of(tools),
 	}
+	t.weight = e.weight(tier.Name)
 	head := footnote.Stream{
 		ID: "conv_" + rand.Text(), Kind: "conversation", Org: t.Principal.Org, User: t.Principal.User,
 		ClientID: t.ClientID, Assistant: a.Name,
@@ -43,7 +44,7 @@ func (e *Engine) open(ctx context.Context, a *Assistant, t *Turn) (Ticket, error
 		if now, found, err := e.opened(ctx, t); err != nil {
 			return Ticket{}, err
 		} else if found {
-			ticket, err := e.goOn(ctx, a, now, t)
+			ticket, err := e.startRun(ctx, a, now, t)
 			if footnote.CodeOf(err) != footnote.NotFound {
 				return ticket, err
 			}
@@ -64,7 +65,7 @@ func (e *Engine) open(ctx context.Context, a *Assistant, t *Turn) (Ticket, error
 	if e.raced(err) && t.ClientID != "" {
 		// Meanwhile another engine has opened a conversation with this name.
 		if now, found, err := e.find(ctx, t); err == nil && found {
-			return e.goOn(ctx, a, now, t)
+			return e.startRun(ctx, a, now, t)
 		}
 	}
 	return ticket, err
@@ -131,7 +132,8 @@ func (e *Engine) begin(ctx context.Context, r *run, blobs map[footnote.Digest][]
 		footnote.UserMessage{Text: t.Text, Context: r.context(more), ID: t.MessageID, Where: t.Where},
 		footnote.RunStarted{Protocol: t.Protocol, OnDisconnect: t.OnDisconnect, RequestID: t.RequestID,
 			Unattended: t.Unattended, Key: t.Key,
-			Roles: t.Principal.Roles, Attributes: t.Principal.Attributes, MaxTokens: t.MaxTokens, Trace: r.trace})
+			Roles: t.Principal.Roles, Attributes: t.Principal.Attributes, MaxTokens: t.MaxTokens, Trace: r.trace,
+			Choice: t.choice, Weight: t.weight})
 	ticket := r.ticket()
 	if e.opts.Shared == nil || r.w.fresh && t.ClientID == "" {
 		r.put(blobs, bodies...)
@@ -258,10 +260,9 @@ func (r *run) reopen() error {
 	r.system, r.tools = system, r.e.toolsOf(r.turn.Principal, r.a)
 	opened := footnote.Opened{
 		Assistant: r.a.Name, Model: tier.Model, Tier: tier.Name, Effort: tier.Effort, Sources: sources,
-		System: DigestOf(r.system), Tools: DigestOf(r.tools),
+		System: footnote.DigestOf(r.system), Tools: footnote.DigestOf(r.tools),
 	}
-	r.e.opts.Logger.Error("cannot read the opening of a conversation; it continues with today's prompt and tools",
-		"conversation", r.stream, "run", r.id)
+	r.log.Error("cannot read the opening of a conversation; it continues with today's prompt and tools")
 	r.put(map[footnote.Digest][]byte{opened.System: r.system, opened.Tools: r.tools}, opened)
 	return nil
 }

@@ -75,9 +75,7 @@ type attempts struct {
 	short  bool // end was brought forward, because the engine shuts down
 }
 
-func (o *outage) attempts() *attempts {
-	return &attempts{outage: o, pause: firstPause}
-}
+func (o *outage) attempts() *attempts { return &attempts{outage: o, pause: firstPause} }
 
 // wait waits until the next attempt, and reports whether to make it. noticed is a time at which the store was
 // unavailable.
@@ -136,19 +134,4 @@ func (r *run) reserve(c Spending) (h Reservation, err error) {
 
 // waitUntilOver waits until a closed run is over. If the store is unavailable, which may last long, it returns the
 // store's error at once.
-func (r *run) waitUntilOver(ctx context.Context) error {
-	look := time.NewTicker(pollElsewhere)
-	defer look.Stop()
-	for {
-		if err := r.w.outageErr(); err != nil {
-			return err
-		}
-		select {
-		case <-r.done:
-			return nil
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		case <-look.C:
-		}
-	}
-}
+func (r *run) waitUntilOver(ctx context.Context) error { return r.w.await(ctx, r.done) }

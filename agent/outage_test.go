@@ -475,7 +475,7 @@ func (f *forgetful) Renew(ctx context.Context, stream string, token int64, ttl t
 	return f.mortal.Renew(ctx, stream, token, ttl)
 }
 
-// crash ends the lease of a stream, as if it had not been renewed.
+// crash ends the lease of a stream, like a missed renewal.
 func (f *forgetful) crash(t *testing.T, stream string) {
 	t.Helper()
 	if err := f.mortal.Renew(t.Context(), stream, f.renewed.Load(), time.Microsecond); err != nil {

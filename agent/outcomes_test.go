@@ -1,10 +1,12 @@
 package agent_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -112,12 +114,6 @@ func TestStatementOutcomes(t *testing.T) {
 		a.CallID = "c1"
 		return func(r *rig, id string) { r.must(id, agent.Turn{Answers: []tool.Answer{a}}) }
 	}
-	after := func(f agent.AfterTool) func(*agent.Assistant, *agent.Options) {
-		return func(_ *agent.Assistant, o *agent.Options) { o.After = append(o.After, f) }
-	}
-	before := func(f agent.BeforeTool) func(*agent.Assistant, *agent.Options) {
-		return func(_ *agent.Assistant, o *agent.Options) { o.Before = append(o.Before, f) }
-	}
 	for name, c := range map[string]struct {
 		calls  []string
 		change func(*agent.Assistant, *agent.Options)
@@ -156,12 +152,12 @@ func TestStatementOutcomes(t *testing.T) {
 			calls: []string{"read_query: ignores its context"},
 			want:  "ignores its context timed_out",
 		},
-		"times out":               {calls: []string{"read: waits"}, want: "waits timed_out"},
-		"times out, not recorded": {calls: []string{"read: silent waits"}, want: "silent waits timed_out"},
-		"panics":                  {calls: []string{"read: panics"}, want: "panics failed"},
-		"panics, not recorded":    {calls: []string{"read: silent panics"}, want: "silent panics failed"},
-		"breaks the run":          {calls: []string{"read: breaks"}, want: "breaks failed"},
-		"breaks it, not recorded": {calls: []string{"read: silent breaks"}, want: "silent breaks failed"},
+		"times out":                   {calls: []string{"read: waits"}, want: "waits timed_out"},
+		"times out, without a record": {calls: []string{"read: silent waits"}, want: "silent waits timed_out"},
+		"panics":                      {calls: []string{"read: panics"}, want: "panics failed"},
+		"panics, not recorded":        {calls: []string{"read: silent panics"}, want: "silent panics failed"},
+		"breaks the run":              {calls: []string{"read: breaks"}, want: "breaks failed"},
+		"breaks, without a record":    {calls: []string{"read: silent breaks"}, want: "silent breaks failed"},
 		"beside others": {
 			calls: []string{"read: runs", "read: ignores its context", "read: is cached"},
 			want:  "runs executed, ignores its context timed_out, is cached cached",
@@ -174,41 +170,6 @@ func TestStatementOutcomes(t *testing.T) {
 			calls: []string{"write: x", "read: runs"},
 			acts:  []act{approve("c1")},
 			want:  "runs executed, x executed",
-		},
-
-		// A hook prevents the call.
-		"a hook refuses": {
-			calls:  []string{"read: x"},
-			change: before(func(context.Context, *tool.Call) (string, error) { return "no", nil }),
-			want:   "x not_run",
-		},
-		"a hook breaks": {
-			calls:  []string{"read: x"},
-			change: before(func(context.Context, *tool.Call) (string, error) { return "", errors.New("no") }),
-			want:   "x not_run",
-		},
-		"a hook panics": {
-			calls:  []string{"read: x"},
-			change: before(func(context.Context, *tool.Call) (string, error) { panic("no") }),
-			want:   "x not_run",
-		},
-		"a hook breaks afterwards": {
-			calls:  []string{"read: silent runs"},
-			change: after(func(context.Context, tool.Call, *tool.Output) error { return errors.New("no") }),
-			want:   "silent runs executed",
-		},
-		"a hook panics afterwards": {
-			calls:  []string{"read: runs"},
-			change: after(func(context.Context, tool.Call, *tool.Output) error { panic("no") }),
-			want:   "runs executed",
-		},
-		"a hook withholds the rows": {
-			calls: []string{"read: silent runs"},
-			change: after(func(_ context.Context, _ tool.Call, out *tool.Output) error {
-				*out = tool.Fail("withheld")
-				return nil
-			}),
-			want: "silent runs executed",
 		},
 
 		// A person decides, or does not.
@@ -382,7 +343,7 @@ func TestStatementOutcomesAfterCrash(t *testing.T) {
 		},
 		"never asked for, and stopped": {policy: agent.Continue, call: "write: x", act: stop, want: "x not_run"},
 		"in a page, stopped":           {policy: agent.Continue, call: "in_page: x", act: stop, want: "x cancelled"},
-		"in a page, nobody answered it": {
+		"in a page, unanswered": {
 			policy: agent.Continue, call: "in_page: x", act: deadline, want: "x timed_out",
 		},
 	} {
@@ -415,4 +376,40 @@ func TestStatementOutcomesAfterCrash(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestLogLinesHaveIDs checks that each line about a run has the ids of its conversation, its run and its request.
+func TestLogLinesHaveIDs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var out bytes.Buffer
+		spec := func(name string) tool.Spec {
+			return tool.Spec{Name: name, InputSchema: json.RawMessage(`{}`), Side: tool.Server, ReadOnly: true}
+		}
+		model := agenttest.Script(agenttest.Call("a", "echo", `{}`), agenttest.Call("b", "panics", `{}`), agenttest.Say("42"))
+		tools := []tool.Tool{
+			agenttest.NewTool(spec("echo"), func(context.Context, tool.Call) (tool.Output, error) {
+				return tool.Output{Content: "1", CacheHit: true}, nil
+			}),
+			agenttest.NewTool(spec("panics"), func(context.Context, tool.Call) (tool.Output, error) {
+				panic("broken")
+			}),
+		}
+		r := newRig(t, model, tools, func(_ *agent.Assistant, o *agent.Options) {
+			o.Logger = slog.New(slog.NewTextHandler(&out, nil))
+		})
+		ticket := r.submit(agent.Turn{Text: "how many?", RequestID: "req_1"})
+		r.read(ticket)
+		synctest.Wait()
+		ids := "conversation=" + ticket.Conversation + " run=" + ticket.Run + " request=req_1"
+		for line := range strings.Lines(out.String()) {
+			if !strings.Contains(line, ids) {
+				t.Errorf("without its ids: %s", line)
+			}
+		}
+		for _, want := range []string{"cache_hit=true", "tool panicked", "run ended"} {
+			if !strings.Contains(out.String(), want) {
+				t.Errorf("the log has no %q:\n%s", want, &out)
+			}
+		}
+	})
 }

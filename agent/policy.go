@@ -3,6 +3,7 @@ package agent
 import (
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -52,12 +53,10 @@ func (p Policy) Verdict(s tool.Spec) string {
 }
 
 func matches(globs []string, name string) bool {
-	for _, g := range globs {
-		if ok, err := path.Match(g, name); ok && err == nil {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(globs, func(glob string) bool {
+		ok, err := path.Match(glob, name)
+		return ok && err == nil
+	})
 }
 
 // Table returns the verdict on each tool as a table for people.

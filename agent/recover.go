@@ -65,9 +65,8 @@ func (e *Engine) Recover(ctx context.Context) error {
 // recoverAll recovers runs that no engine drives.
 func (e *Engine) recoverAll(ctx context.Context, heads []footnote.Stream) {
 	for _, head := range heads {
-		err := e.recover(ctx, head.ID)
-		if err != nil && !e.raced(err) { // otherwise another engine was quicker
-			e.opts.Logger.ErrorContext(ctx, "run not recovered", "conversation", head.ID, "err", err)
+		if err := e.recover(ctx, head.ID); err != nil && !e.raced(err) { // otherwise another engine was quicker
+			e.logOf(footnote.Origin{Conversation: head.ID, Run: head.Run}).Error("run not recovered", "err", err)
 		}
 	}
 }
@@ -84,7 +83,7 @@ func (e *Engine) recover(ctx context.Context, stream string) error {
 	}
 	defer leave()
 	return e.whileIdle(ctx, stream, func(ctx context.Context, stream string) error {
-		if e.givenUp(stream) != nil {
+		if e.abandonedRun(stream) != nil {
 			return e.settle(ctx, stream)
 		}
 		return e.recoverLocked(ctx, stream)
@@ -124,11 +123,13 @@ func (e *Engine) recoverLocked(ctx context.Context, stream string) error {
 	p := ownTurn(head, s).Principal
 	a, err := e.assistant(p, "", s.opened.Assistant)
 	if err == nil {
-		err = e.mayGoOn(p, s)
+		err = e.mayContinue(p, a, s)
 	}
 	ownerDied := head.RunState == "running"
 	if err != nil || ownerDied && (s.started.OnDisconnect == Cancel || s.recoveries >= maxRecoveries) {
-		return e.interrupt(ctx, head) // also when its user may no longer use the assistant, a source or the model
+		// It cannot be resumed, or its user may no longer use the assistant, a source or the model.
+		_, err = e.closeRun(ctx, head, s, history.Interrupted, footnote.RunStopped{By: "interrupted"})
+		return err
 	}
 	if !ownerDied {
 		return e.expire(ctx, head, a, s)
@@ -144,16 +145,6 @@ func ownTurn(head footnote.Stream, s *state) Turn {
 		}, Key: s.started.Key,
 		Protocol: s.started.Protocol, RequestID: s.started.RequestID,
 	}
-}
-
-// interrupt ends a run that cannot be resumed after its engine died.
-func (e *Engine) interrupt(ctx context.Context, head footnote.Stream) error {
-	s, err := e.load(ctx, head)
-	if err != nil {
-		return err
-	}
-	_, err = e.closeRun(ctx, head, s, history.Interrupted, footnote.RunStopped{By: "interrupted"})
-	return err
 }
 
 // late is the result that the model reads for a call that was not answered in time.
@@ -242,7 +233,7 @@ func (e *Engine) settleAll() {
 	var ids []string
 	e.mu.Lock()
 	for id, c := range e.conversations {
-		if c.gaveUp != nil {
+		if c.abandoned != nil {
 			ids = append(ids, id)
 		}
 	}
@@ -256,15 +247,19 @@ func (e *Engine) lockAndSettle(ctx context.Context, stream string) {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
 	if err := e.whileIdle(ctx, stream, e.settle); err != nil && e.ctx.Err() == nil {
-		e.opts.Logger.WarnContext(ctx, "cannot continue or end a run yet", "conversation", stream, "err", err)
+		from := footnote.Origin{Conversation: stream}
+		if g := e.abandonedRun(stream); g != nil {
+			from.Run = g.run
+		}
+		e.logOf(from).Warn("cannot continue or end a run yet", "err", err)
 	}
 }
 
-func (e *Engine) givenUp(stream string) *gaveUp {
+func (e *Engine) abandonedRun(stream string) *abandonedRun {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if c := e.conversations[stream]; c != nil {
-		return c.gaveUp
+		return c.abandoned
 	}
 	return nil
 }
@@ -273,7 +268,7 @@ func (e *Engine) givenUp(stream string) *gaveUp {
 // reason, settle ends the run instead, because its steps would be paid for and refused again. The conversation must be
 // locked.
 func (e *Engine) settle(ctx context.Context, stream string) error {
-	g := e.givenUp(stream)
+	g := e.abandonedRun(stream)
 	if g == nil {
 		return nil
 	}
@@ -287,14 +282,14 @@ func (e *Engine) settle(ctx context.Context, stream string) error {
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if c := e.conversation(stream); c.gaveUp == g { // otherwise another run has given up since
-		c.gaveUp = nil
+	if c := e.conversation(stream); c.abandoned == g { // otherwise another run has given up since
+		c.abandoned = nil
 		e.deleteUnused(c)
 	}
 	return nil
 }
 
-func (e *Engine) continueRun(ctx context.Context, stream string, g *gaveUp) error {
+func (e *Engine) continueRun(ctx context.Context, stream string, g *abandonedRun) error {
 	leave, err := e.enter()
 	if err != nil {
 		return err
@@ -308,7 +303,7 @@ func (e *Engine) continueRun(ctx context.Context, stream string, g *gaveUp) erro
 	return e.recoverLocked(ctx, stream)
 }
 
-func (e *Engine) failRun(ctx context.Context, stream string, g *gaveUp) error {
+func (e *Engine) failRun(ctx context.Context, stream string, g *abandonedRun) error {
 	head, err := e.opts.Log.Get(ctx, stream)
 	if err != nil || head.Run != g.run {
 		return err

@@ -38,14 +38,13 @@ func TestEditReplacesLaterMessages(t *testing.T) {
 			agenttest.Say("fourth"))
 		var tables [][]string
 		r := newRig(t, model, []tool.Tool{rows("run_query")}, func(_ *agent.Assistant, o *agent.Options) {
-			o.Resolve = func(_, question string, ts []agent.Table,
-				_ []footnote.Cite) ([]footnote.Cite, []footnote.Unresolved) {
-				ids := []string{question}
-				for _, t := range ts {
+			o.Resolve = func(d agent.Draft) agent.Resolved {
+				ids := []string{d.Question}
+				for _, t := range d.Tables {
 					ids = append(ids, t.ID)
 				}
 				tables = append(tables, ids)
-				return nil, nil
+				return agent.Resolved{}
 			}
 		})
 		one := r.submit(agent.Turn{Text: "one", Context: "The schema is s."})
@@ -191,11 +190,15 @@ func TestRewoundHistory(t *testing.T) {
 }
 
 func TestStandingOmitsRewoundEvents(t *testing.T) {
-	events := []footnote.Event{{
-		Seq:  1,
-		Body: footnote.UserMessage{Text: "a"},
-	}, {Seq: 2, Body: footnote.Answered{Text: "b"}},
-		{Seq: 3, Body: footnote.Rewound{ToSeq: 1}}, {Seq: 4, Body: footnote.Answered{Text: "c"}}}
+	events := []footnote.Event{
+		{
+			Seq:  1,
+			Body: footnote.UserMessage{Text: "a"},
+		},
+		{Seq: 2, Body: footnote.Answered{Text: "b"}},
+		{Seq: 3, Body: footnote.Rewound{ToSeq: 1}},
+		{Seq: 4, Body: footnote.Answered{Text: "c"}},
+	}
 	if got := history.Standing(events); len(got) != 2 || got[0].Seq != 1 || got[1].Seq != 4 {
 		t.Errorf("standing = %+v", got)
 	}
@@ -204,19 +207,24 @@ func TestStandingOmitsRewoundEvents(t *testing.T) {
 	}
 }
 
-func TestSourcesAndTierAreFixedAtOpening(t *testing.T) {
+// TestSourcesAreFixedAndTierIsNot checks that a later message cannot change the sources of a conversation, but can
+// change its tier: from that message on, its model answers and its weight counts.
+func TestSourcesAreFixedAndTierIsNot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		model := agenttest.Script(agenttest.Say("one"), agenttest.Say("two"))
-		r := newRig(t, model, nil, func(a *agent.Assistant, _ *agent.Options) {
-			a.Tiers = []agent.Tier{
-				{
-					Name: "pro", Model: "big", Effort: "high", Multiplier: 5,
-				}, {Name: "low", Model: "small", Effort: footnote.EffortOff},
-			}
+		model := agenttest.Script(agenttest.Say("one"), agenttest.Say("two"), agenttest.Say("three"),
+			agenttest.Say("four"))
+		budget := weighted{"pro": 5}
+		tiers := []agent.Tier{
+			{Name: "pro", Model: "big", Effort: "high", Multiplier: 5},
+			{Name: "low", Model: "small", Effort: footnote.EffortOff},
+		}
+		r := newRig(t, model, nil, func(a *agent.Assistant, o *agent.Options) {
+			o.Budget = budget
+			a.Tiers = tiers
 			a.Opening = func(_ context.Context, _ footnote.Principal,
 				asked []string) (json.RawMessage, []string, error) {
 				if slices.Contains(asked, "secret") {
-					return nil, nil, footnote.Errorf(footnote.InvalidRequest, "There is no source secret.")
+					return nil, nil, footnote.Invalidf("There is no source secret.")
 				}
 				return json.RawMessage(`[]`), asked, nil
 			}
@@ -226,14 +234,28 @@ func TestSourcesAndTierAreFixedAtOpening(t *testing.T) {
 		ticket := r.submit(agent.Turn{Text: "go", Sources: []string{"shop"}, Tier: "low"})
 		r.read(ticket)
 		synctest.Wait()
-		r.must(ticket.Conversation, agent.Turn{Text: "and", Sources: []string{"other"}, Tier: "pro"})
+		id := ticket.Conversation
+		r.must(id, agent.Turn{Text: "and", Sources: []string{"other"}, Tier: "pro"})
+		r.refused("an unknown tier later", id, footnote.InvalidRequest, agent.Turn{Text: "x", Tier: "huge"})
+		r.restart(nil, func(a *agent.Assistant, o *agent.Options) { o.Budget, a.Tiers = budget, tiers })
+		r.must(id, agent.Turn{Text: "and then"})
+		r.must(id, agent.Turn{Text: "and last", Effort: "max"})
+		want := []struct {
+			model, effort string
+			weight        int64
+		}{{"small", footnote.EffortOff, 0}, {"big", "high", 5}, {"big", "high", 5}, {"big", "max", 5}}
+		starts := bodies[footnote.RunStarted](r, id)
 		for i, req := range model.Requests() {
-			if req.Model != "small" || req.Effort != footnote.EffortOff ||
+			if w := want[i]; req.Model != w.model || req.Effort != w.effort || starts[i].Weight != w.weight ||
 				!slices.Equal(req.Sources, []string{"shop"}) {
-				t.Errorf("call %d asks %s with effort %q about %v", i, req.Model, req.Effort, req.Sources)
+				t.Errorf("call %d asks %s with effort %q and weight %d about %v", i, req.Model, req.Effort,
+					starts[i].Weight, req.Sources)
 			}
 		}
-		if o := bodies[footnote.Opened](r, ticket.Conversation)[0]; o.Tier != "low" || o.Model != "small" {
+		if c := starts[2].Choice; len(model.Requests()) != len(want) || c != nil {
+			t.Errorf("%d calls; the third message chose %+v", len(model.Requests()), c)
+		}
+		if o := bodies[footnote.Opened](r, id); len(o) != 1 || o[0].Tier != "low" || o[0].Model != "small" {
 			t.Errorf("opened = %+v", o)
 		}
 	})

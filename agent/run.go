@@ -6,7 +6,7 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"errors"
-	"runtime/debug"
+	"log/slog"
 	"sync"
 	"time"
 
@@ -17,31 +17,30 @@ import (
 
 // run is one execution of the loop in this process.
 type run struct {
-	e         *Engine
-	a         *Assistant
-	id        string
-	stream    string
-	turn      Turn
-	system    json.RawMessage
-	tools     json.RawMessage
-	topic     *hub.Topic
-	w         *writer
-	ctx       context.Context
-	cancel    context.CancelCauseFunc
-	stopTimer context.CancelFunc
-	begun     time.Time
-	money     int64         // for the whole run, in millionths of a US dollar
-	spent     time.Duration // active time before begun
-	idle      idle
-	recovered bool // it resumed after its engine died
-	alerted   bool // logged that the log is torn
-	done      chan struct{}
-	stopRelay context.CancelFunc // stops Options.Relay
-	trace     string             // stored in RunStarted for the Tracer
-	endTrace  func(RunEnd)
-	budget    budget
-	outage    *outage
-	gaveUp    error // why the loop ended without a terminal event: the store was unavailable for too long
+	e             *Engine
+	a             *Assistant
+	id, stream    string
+	log           *slog.Logger // with the ids of the run
+	turn          Turn
+	system, tools json.RawMessage
+	topic         *hub.Topic
+	w             *writer
+	ctx           context.Context
+	cancel        context.CancelCauseFunc
+	stopTimer     context.CancelFunc
+	begun         time.Time
+	money         int64         // for the whole run, in millionths of a US dollar
+	spent         time.Duration // active time before begun
+	idle          idle
+	recovered     bool // it resumed after its engine died
+	alerted       bool // logged that the log is torn
+	done          chan struct{}
+	stopRelay     context.CancelFunc // stops Options.Relay
+	trace         string             // stored in RunStarted for the Tracer
+	endTrace      func(RunEnd)
+	budget        budget
+	outage        *outage
+	gaveUp        error // why the loop ended without a terminal event: the store was unavailable for too long
 
 	mu           sync.Mutex                 // guards below; the loop reads what only it changes in s without the lock
 	rows         map[string]footnote.Result // rows of this run's results, by id
@@ -69,13 +68,15 @@ func (e *Engine) newRun(head footnote.Stream, a *Assistant, s *state, t Turn) *r
 
 		outage: &outage{limit: e.opts.Outage, ending: e.ctx.Done()},
 	}
-	from := footnote.WithOrigin(e.ctx, footnote.Origin{Run: id, Request: t.RequestID, Trace: t.Trace})
+	origin := footnote.Origin{Conversation: head.ID, Run: id, Request: t.RequestID, Trace: t.Trace}
+	r.log = e.logOf(origin)
+	from := footnote.WithOrigin(e.ctx, origin)
 	ctx, cancel := context.WithCancelCause(r.traced(footnote.WithPrincipal(from, t.Principal)))
 	r.ctx, r.stopTimer = context.WithTimeoutCause(ctx, a.Limits.Run-r.spent, errRunTime)
 	r.cancel = cancel
 	r.w = &writer{
 		log: e.opts.Log, topic: r.topic, stream: head, run: id, owner: e.opts.Owner, ttl: e.opts.LeaseTTL,
-		logger: e.opts.Logger, outage: r.outage, failed: func(err error) { cancel(err) },
+		logger: r.log, outage: r.outage, failed: func(err error) { cancel(err) },
 		last: head.Last, next: head.Last + 1,
 	}
 	return r
@@ -189,13 +190,7 @@ func (r *run) execute() {
 // loop runs steps until the run ends, parks or gives up. It returns the terminal event, or
 // nil when the run has not ended. It never panics.
 func (r *run) loop() (terminal footnote.Body, answered *footnote.Answered) {
-	defer func() {
-		if p := recover(); p != nil {
-			r.e.opts.Logger.Error("run panicked", "conversation", r.stream, "run", r.id,
-				"panic", p, "stack", string(debug.Stack()))
-			terminal, answered = failure(errors.New("panic")), nil
-		}
-	}()
+	defer onPanic(r.log, "run panicked", func(any) { terminal, answered = failure(errors.New("panic")), nil })
 	if err := r.thaw(); err != nil {
 		return r.failed(err), nil
 	}
@@ -283,6 +278,4 @@ func (r *run) isClosed() bool {
 }
 
 // ending reports whether the run accepts nothing more: it is closed, or an append has failed.
-func (r *run) ending() bool {
-	return r.isClosed() || r.w.broken()
-}
+func (r *run) ending() bool { return r.isClosed() || r.w.broken() }

@@ -36,7 +36,7 @@ func (c *common) AskStop(_ context.Context, stream, run, by string) error {
 	return nil
 }
 
-// StopsAsked returns the stop requests for all running runs, as if every engine held all leases. An engine ignores
+// StopsAsked returns the stop requests for all running runs, even for leases of other engines. An engine ignores
 // those for runs that it does not drive.
 func (c *common) StopsAsked(ctx context.Context, owner string) (asked []footnote.StopAsked, err error) {
 	c.mu.Lock()
@@ -197,7 +197,7 @@ func TestTakeoverDuringToolCalls(t *testing.T) {
 			read.Store(0)
 			written.Store(0)
 			if call.id == "b" {
-				read.Store(1) // it is quick, and change is what hangs
+				read.Store(1) // read returns quickly; change hangs
 			}
 			c := &common{Store: sqlitetest.New(t)}
 			first, log := replica(t, c, agenttest.Script(calls), tools...)

@@ -9,7 +9,9 @@ import (
 	"unicode/utf8"
 
 	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/internal/mark"
 	"github.com/footnotehq/footnote/model"
+	"github.com/footnotehq/footnote/tool"
 )
 
 const (
@@ -42,7 +44,7 @@ func (e *Engine) Complete(ctx context.Context, p footnote.Principal, prompt stri
 		return "", footnote.Spent{}, err
 	}
 	defer leave()
-	m, hold, err := e.sideCall(ctx, a, "", Spending{Wait: true}, model.Request{
+	m, hold, err := e.sideCall(ctx, a, "", Spending{Wait: true, Tier: tier.Name}, model.Request{
 		Principal: p,
 		Model:     tier.Model,
 		Messages:  []model.Message{{Role: "user", Content: textContent(prompt)}},
@@ -85,6 +87,14 @@ func (e *Engine) spent(ctx context.Context, p footnote.Principal, b footnote.Spe
 		}
 	}
 	return err
+}
+
+// wasted stores the usage of a side call that gave nothing to store in its conversation.
+func (e *Engine) wasted(ctx context.Context, p footnote.Principal, conversation, purpose string,
+	m footnote.AssistantMessage, hold Reservation) error {
+	return e.spent(ctx, p, footnote.Spent{
+		Model: m.Model, Usage: m.Usage, Cost: m.Cost, Conversation: conversation, For: purpose,
+	}, hold)
 }
 
 // account appends to the stream of a user's side calls, and creates it for the first one. The error's code is Conflict
@@ -132,15 +142,14 @@ func (e *Engine) sideCall(ctx context.Context, a *Assistant, purpose string, c S
 		se := stepError(err)
 		e.opts.Metrics.StepEnded(req.Model, se.Usage, se.Cost, took, true)
 		e.opts.Metrics.StepFailed(se.Code)
-		spent := footnote.Spent{
-			Model: req.Model, Usage: se.Usage, Cost: se.Cost, Conversation: c.Conversation, For: purpose,
+		m := footnote.AssistantMessage{Model: req.Model, Usage: se.Usage, Cost: se.Cost}
+		if lost := e.wasted(ctx, req.Principal, c.Conversation, purpose, m, hold); lost != nil {
+			e.logOf(footnote.OriginOf(ctx)).Error("the usage of a model call was not stored", "err", lost)
 		}
-		if lost := e.spent(ctx, req.Principal, spent, hold); lost != nil {
-			e.opts.Logger.Error("the usage of a model call was not stored", "err", lost)
-		}
-		return footnote.AssistantMessage{Model: req.Model, Usage: se.Usage, Cost: se.Cost}, nil, sideCallError(ctx, err)
+		return m, nil, sideCallError(ctx, err)
 	}
 	m := reply.Message
+	m.Blocks, _ = mark.CutBlocks(m.Blocks, tool.FinalAnswer)
 	m.Millis = took.Milliseconds()
 	e.opts.Metrics.StepEnded(m.Model, m.Usage, m.Cost, took, false)
 	return m, hold, nil
@@ -160,10 +169,7 @@ func sideCallError(ctx context.Context, err error) error {
 	case errors.Is(cause, errRunTime):
 		return footnote.Wrapf(footnote.AgentTimeout, err, "The answer took too long.")
 	case errors.Is(cause, ErrShutdown):
-		return &footnote.Error{
-			Code: footnote.ModelUnavailable, Message: "The server is shutting down. Try again in a moment.",
-			RetryAfter: 5 * time.Second, Err: err,
-		}
+		return ShuttingDown(err)
 	case cause != nil:
 		return cause
 	default:

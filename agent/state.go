@@ -2,6 +2,7 @@ package agent
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"maps"
 	"slices"
@@ -14,15 +15,16 @@ import (
 	"github.com/footnotehq/footnote/internal/strictjson"
 	"github.com/footnotehq/footnote/internal/unescaped"
 	"github.com/footnotehq/footnote/model"
+	"github.com/footnotehq/footnote/model/history"
 )
 
 // state is the state of a conversation, computed from the events of its log.
 type state struct {
 	events            []footnote.Event
-	opened            footnote.Opened
-	openingUnreadable bool   // the event Opened cannot be read
-	run               string // the run that has not ended
-	lastRun           string // the newest run, ended or not
+	opened            footnote.Opened // with the model, tier and effort that were chosen last
+	openingUnreadable bool            // the event Opened cannot be read
+	run               string          // the run that has not ended
+	lastRun           string          // the newest run, ended or not
 	started           footnote.RunStarted
 	parked            bool
 	resumes           int
@@ -46,6 +48,7 @@ type state struct {
 	ordinal           int                               // tool calls and people's queries so far
 	messages          []userMessage                     // without rewound ones
 	answer            string                            // the newest text of the run
+	answerMarks       []footnote.Mark                   // in answer
 	chart             json.RawMessage                   // the newest chart of the run
 	titled            footnote.Titled
 	answers           int  // Answered events so far
@@ -66,12 +69,11 @@ type userQuery struct {
 
 // openCall is a tool call of the run's newest model message.
 type openCall struct {
-	ID      string
-	Name    string
-	Input   json.RawMessage
-	source  string // of the statement in the input; empty: unknown, or not a server-side call
-	ordinal int    // from 1 within the conversation
-	read    int    // how many events came before its message
+	ID, Name string
+	Input    json.RawMessage
+	source   string // of the statement in the input; empty: unknown, or not a server-side call
+	ordinal  int    // from 1 within the conversation
+	read     int    // how many events came before its message
 }
 
 // apply adds the next event.
@@ -130,10 +132,12 @@ func (s *state) apply(ev footnote.Event) {
 }
 
 func (s *state) begin(run string, b footnote.RunStarted) {
-	s.run, s.started, s.parked, s.resumes, s.recoveries = run, b, false, 0, 0
-	s.lastRun = run
+	s.run, s.lastRun, s.started, s.parked, s.resumes, s.recoveries = run, run, b, false, 0, 0
+	if c := b.Choice; c != nil {
+		s.opened.Model, s.opened.Tier, s.opened.Effort = c.Model, c.Tier, c.Effort
+	}
 	s.steps, s.usage, s.cost, s.lostCost = 0, footnote.Usage{}, footnote.Cost{}, footnote.Cost{}
-	s.answer, s.chart, s.calls = "", nil, nil
+	s.answer, s.answerMarks, s.chart, s.calls = "", nil, nil, nil
 }
 
 // unreadable applies an event of which only the kind can be read.
@@ -163,9 +167,7 @@ func (s *state) agree(head footnote.Stream) {
 		newest = s.events[n-1].Seq
 	}
 	s.damaged = s.damaged || newest < head.Last // the newest events are missing
-	if s.opened.Assistant == "" {
-		s.opened.Assistant = head.Assistant
-	}
+	s.opened.Assistant = cmp.Or(s.opened.Assistant, head.Assistant)
 	switch {
 	case !s.damaged:
 	case head.RunState == "":
@@ -211,7 +213,7 @@ func (s *state) replied(m footnote.AssistantMessage) {
 		return
 	}
 	if text := answerOf(m.Blocks); text != "" {
-		s.answer = text
+		s.answer, s.answerMarks = text, answerMarks(m)
 	}
 	for _, c := range toolCalls(m.Blocks) {
 		s.ordinal++
@@ -246,18 +248,11 @@ func (s *state) keep(seq int64, r footnote.StoredResult) {
 // rewind removes the messages, results and standing approvals after an event. It keeps the ids and results of calls, so
 // that result ids never repeat, and late answers are still recognised.
 func (s *state) rewind(to int64) {
-	n := len(s.messages)
-	for n > 0 && s.messages[n-1].seq > to {
-		n--
-	}
-	s.messages = s.messages[:n:n]
-	n = len(s.stored)
-	for n > 0 && s.storedAt[n-1] > to {
-		n--
-	}
-	// A new array: tools may still hold the old one.
+	s.messages = slices.DeleteFunc(s.messages, func(m userMessage) bool { return m.seq > to })
+	n, _ := slices.BinarySearch(s.storedAt, to+1)
+	// Clipped, so that a later append makes a new array: tools may still hold the old one.
 	s.stored, s.storedAt = s.stored[:n:n], s.storedAt[:n:n]
-	s.userQueries = slices.DeleteFunc(slices.Clone(s.userQueries), func(a userQuery) bool { return a.seq > to })
+	s.userQueries = slices.DeleteFunc(s.userQueries, func(a userQuery) bool { return a.seq > to })
 	maps.DeleteFunc(s.always, func(_ string, since int64) bool { return since > to })
 }
 
@@ -292,9 +287,9 @@ func (s *state) where() json.RawMessage {
 
 // message returns the user's message with sequence seq, or the newest one for 0. It returns nil if there is none.
 func (s *state) message(seq int64) *userMessage {
-	for i := len(s.messages) - 1; i >= 0; i-- {
-		if m := &s.messages[i]; m.Text != "" && (seq == 0 || m.seq == seq) {
-			return m
+	for _, m := range slices.Backward(s.messages) {
+		if m.Text != "" && (seq == 0 || m.seq == seq) {
+			return &m
 		}
 	}
 	return nil
@@ -303,11 +298,12 @@ func (s *state) message(seq int64) *userMessage {
 // repeats finds the message of a turn in the log of its conversation. It returns the event of the message, or an event
 // without a body if the log does not contain the message.
 func (t *Turn) repeats(log []footnote.Event) (asked footnote.Event) {
+	at := 0
 	for i, ev := range log {
 		switch b := ev.Body.(type) {
 		case footnote.UserMessage:
 			if t.isMessage(log[:i], ev, b) {
-				asked = ev
+				asked, at = ev, i
 			}
 		case footnote.Rewound:
 			if asked.Seq > b.ToSeq {
@@ -315,7 +311,7 @@ func (t *Turn) repeats(log []footnote.Event) (asked footnote.Event) {
 			}
 		}
 	}
-	if t.Regenerate && asked.Body != nil && t.Edit != log[indexOf(log, asked.Seq)-1].Body.(footnote.Rewound).ToSeq+1 &&
+	if t.Regenerate && asked.Body != nil && t.Edit != log[at-1].Body.(footnote.Rewound).ToSeq+1 &&
 		!inProgress(log, asked.Run) {
 		return footnote.Event{} // the turn asks for one more answer
 	}
@@ -340,7 +336,7 @@ func (t *Turn) isMessage(before []footnote.Event, ev footnote.Event, m footnote.
 	if !t.Regenerate {
 		return t.Edit == replaced && m.Text == t.Text
 	}
-	old, ok := before[indexOf(before, replaced)].Body.(footnote.UserMessage)
+	old, ok := before[history.Index(before, replaced)].Body.(footnote.UserMessage)
 	return ok && old.Text == m.Text && (t.Edit == replaced || t.Edit == ev.Seq || t.Edit == 0)
 }
 
@@ -386,19 +382,30 @@ func Text(blocks []json.RawMessage) string {
 		if !mayHaveType(raw, model.TextBlock) {
 			continue
 		}
-		if text, ok := plainText(raw); ok {
-			b.WriteString(text)
-			continue
-		}
-		var head struct {
-			Type string `json:"type"`
-			Text string `json:"text"`
-		}
-		if json.Unmarshal(raw, &head) == nil && head.Type == model.TextBlock {
-			b.WriteString(head.Text)
+		if block, ok := decodeBlock(raw); ok && block.Type == model.TextBlock {
+			b.WriteString(block.Text)
 		}
 	}
 	return b.String()
+}
+
+// block is the readable part of a block in a message.
+type block struct {
+	Type     string          `json:"type"`
+	Text     string          `json:"text,omitempty"`
+	Thinking string          `json:"thinking,omitempty"`
+	ID       string          `json:"id"`
+	Name     string          `json:"name"`
+	Input    json.RawMessage `json:"input"`
+}
+
+// decodeBlock decodes a block; ok is false if it is unreadable.
+func decodeBlock(raw json.RawMessage) (b block, ok bool) {
+	if text, ok := plainText(raw); ok {
+		return block{Type: model.TextBlock, Text: text}, true
+	}
+	err := json.Unmarshal(raw, &b)
+	return b, err == nil
 }
 
 // plainText returns the text of a block in the usual form {"type":"text","text":"…"}. It avoids encoding/json, because
@@ -468,14 +475,8 @@ func toolCalls(blocks []json.RawMessage) []openCall {
 		if !mayHaveType(raw, model.ToolUseBlock) {
 			continue
 		}
-		var head struct {
-			Type  string          `json:"type"`
-			ID    string          `json:"id"`
-			Name  string          `json:"name"`
-			Input json.RawMessage `json:"input"`
-		}
-		if json.Unmarshal(raw, &head) == nil && head.Type == model.ToolUseBlock {
-			calls = append(calls, openCall{ID: head.ID, Name: head.Name, Input: head.Input})
+		if b, ok := decodeBlock(raw); ok && b.Type == model.ToolUseBlock {
+			calls = append(calls, openCall{ID: b.ID, Name: b.Name, Input: b.Input})
 		}
 	}
 	return calls

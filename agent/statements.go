@@ -52,8 +52,8 @@ func (s *state) sourceOf(c openCall) string {
 	return ""
 }
 
-// notRun returns the statement in the input of a call that was not made, if it has one.
-func notRun(c openCall) []footnote.Statement {
+// statementsNotRun returns the statement in the input of a call that was not made, if it has one.
+func statementsNotRun(c openCall) []footnote.Statement {
 	sql := sqlOf(c.Input)
 	if sql == "" {
 		return nil
@@ -61,9 +61,9 @@ func notRun(c openCall) []footnote.Statement {
 	return []footnote.Statement{{SQL: sql, Source: c.source, Outcome: footnote.StatementNotRun}}
 }
 
-// possiblyRun returns the statement of a call that may have run in a browser or in a process that died.
-func possiblyRun(c openCall, outcome string) []footnote.Statement {
-	list := notRun(c)
+// statementsMaybeRun returns the statement of a call that may have run in a browser or in a process that died.
+func statementsMaybeRun(c openCall, outcome string) []footnote.Statement {
+	list := statementsNotRun(c)
 	for i := range list {
 		list[i].Outcome = outcome
 	}
@@ -78,9 +78,9 @@ func (s *state) abandon(a *Assistant, c openCall, outcome string) []footnote.Sta
 	queued := s.parked && a != nil && a.side(c.Name) == tool.Server
 	c = s.named(a, c)
 	if s.unapproved(c.ID) || queued {
-		return notRun(c)
+		return statementsNotRun(c)
 	}
-	return possiblyRun(c, outcome)
+	return statementsMaybeRun(c, outcome)
 }
 
 // unapproved reports whether a person was asked to approve a call and has not done so.
@@ -104,7 +104,8 @@ func (c *execution) statements() []footnote.Statement {
 	case len(ran) > 0:
 		return ran
 	case c.out.Rows == nil || c.out.SQL == "": // the tool records no statements, or ran none
-		return possiblyRun(c.call, cmp.Or(c.broke, c.out.Fault, footnote.StatementNotRun)) // a fault is an outcome
+		// A fault is an outcome.
+		return statementsMaybeRun(c.call, cmp.Or(c.broke, c.out.Fault, footnote.StatementNotRun))
 	}
 	st := footnote.Statement{
 		SQL: c.out.SQL, Source: c.out.Source, Outcome: footnote.StatementExecuted,

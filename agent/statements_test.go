@@ -188,7 +188,7 @@ func TestPageReportsStatementOutcomes(t *testing.T) {
 			tool.Answer{Rows: table(2), Statements: told(statement{SQL: "SELECT 1", Outcome: "executed", RowCount: 3})},
 			"SELECT 1 executed 3 [];",
 		},
-		"nothing tried": {
+		"no statement tried": {
 			`{"sql":"SELECT 1"}`, tool.Answer{
 				Content:    "no",
 				IsError:    true,

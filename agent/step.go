@@ -6,12 +6,14 @@ import (
 	"errors"
 	"fmt"
 	mathrand "math/rand/v2"
-	"runtime/debug"
 	"time"
 
 	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/internal/mark"
+	"github.com/footnotehq/footnote/internal/pause"
 	"github.com/footnotehq/footnote/model"
 	"github.com/footnotehq/footnote/model/history"
+	"github.com/footnotehq/footnote/tool"
 )
 
 // maxAttempts is how often a step is tried, as long as none of its text was shown.
@@ -65,8 +67,7 @@ func (r *run) history() []history.Message {
 	if repairs > 0 && !r.alerted {
 		r.alerted = true
 		r.e.opts.Metrics.HistoryRepaired(repairs)
-		r.e.opts.Logger.Error("the log of a conversation is torn; its history was repaired",
-			"conversation", r.stream, "run", r.id, "repairs", repairs)
+		r.log.Error("the log of a conversation is torn; its history was repaired", "repairs", repairs)
 	}
 	return messages
 }
@@ -95,7 +96,7 @@ func (s *modelCall) retry(err error, live *live) error {
 	r.e.opts.Metrics.StepEnded(s.req.Model, se.Usage, se.Cost, r.e.opts.Now().Sub(s.begun), true)
 	r.e.opts.Metrics.StepFailed(se.Code)
 	if r.stoppedBy() == ByStopString && se.Partial != "" {
-		// The text so far is the answer, as if the model had ended there.
+		// The text so far is the answer, the same as if the model had stopped there.
 		reply := halted(s.req.Model, se)
 		r.message(s.n, &reply, live, r.budget.used(se.Usage, se.Cost))
 		return err
@@ -109,12 +110,11 @@ func (s *modelCall) retry(err error, live *live) error {
 	}
 	wait := max(backoff(live.attempt), se.RetryAfter)
 	if !se.Again || live.textShown || live.attempt == maxAttempts || wait > longestWait || r.overBudget() != nil {
-		r.e.opts.Logger.Warn("model call failed", "conversation", r.stream, "run", r.id,
-			"step", s.n, "attempt", live.attempt, "code", se.Code, "err", err)
+		r.log.Warn("model call failed", "step", s.n, "attempt", live.attempt, "code", se.Code, "err", err)
 		return err
 	}
 	live.Retrying(live.attempt, se.Code, wait)
-	return r.sleep(wait)
+	return pause.For(r.ctx, wait)
 }
 
 // call makes one model call. A panic of the model is an error of that call.
@@ -122,13 +122,9 @@ func (e *Engine) call(ctx context.Context, a *Assistant, req *model.Request, l m
 	var reply model.Reply
 	ctx, end := e.opts.Tracer.Step(ctx, req)
 	defer func() { end(&reply, err) }()
-	defer func() {
-		if p := recover(); p != nil {
-			e.opts.Logger.Error("model panicked", "conversation", req.Conversation, "panic", p, "stack",
-				string(debug.Stack()))
-			err = fmt.Errorf("model panicked: %v", p)
-		}
-	}()
+	defer onPanic(e.logOf(footnote.OriginOf(ctx)), "model panicked", func(p any) {
+		err = fmt.Errorf("model panicked: %v", p)
+	})
 	reply, err = a.Model.Step(ctx, *req, l)
 	return &reply, err
 }
@@ -156,9 +152,10 @@ func (s *modelCall) failed(l *live, se *model.StepError) {
 		return
 	}
 	r.topic.Note(footnote.Delta{Run: r.id, Step: l.step, Attempt: l.attempt, Op: footnote.StepBroke, Code: se.Code})
+	partial, _ := mark.Cut(se.Partial)
 	r.putSettled(r.budget.used(se.Usage, se.Cost), nil,
 		footnote.StepFailed{
-			Step: l.step, Attempt: l.attempt, Partial: se.Partial, Code: se.Code, Usage: se.Usage, Cost: se.Cost,
+			Step: l.step, Attempt: l.attempt, Partial: partial, Code: se.Code, Usage: se.Usage, Cost: se.Cost,
 		})
 }
 
@@ -171,24 +168,13 @@ func backoff(attempt int) time.Duration {
 	return mathrand.N(500 * time.Millisecond << (attempt - 1))
 }
 
-func (r *run) sleep(d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-r.ctx.Done():
-		return context.Cause(r.ctx)
-	}
-}
-
 // message puts a message of the model. The last message of a run is written together with the answer, and a message
 // with calls together with their results if those come soon. Before a call that changes something, runGroup flushes the
 // message.
 func (r *run) message(n int, reply *model.Reply, l *live, settle []footnote.Settle) {
 	m := &reply.Message
 	m.Step = n
-	m.Blocks = readable(m.Blocks)
+	m.Blocks, m.Marks = mark.CutBlocks(readable(m.Blocks), tool.FinalAnswer)
 	l.rename(m.Blocks)
 	calls := toolCalls(m.Blocks)
 	m.Tools = r.describe(calls)
@@ -214,8 +200,8 @@ func (r *run) describe(calls []openCall) map[string]footnote.CalledTool {
 	return tools
 }
 
-// readable returns a copy of blocks, with an empty text in place of each block that is not JSON and so could not be
-// stored.
+// readable returns a copy of blocks, with an empty text block in place of each block that is not JSON and so could not
+// be stored.
 func readable(blocks []json.RawMessage) []json.RawMessage {
 	out := make([]json.RawMessage, len(blocks))
 	for i, raw := range blocks {

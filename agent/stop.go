@@ -124,25 +124,9 @@ const (
 	keyTime   = 5 * time.Second
 )
 
-// watchKeys ends runs whose API keys were revoked, until the engine stops. An open request ends with its key by itself,
-// but a run may have no open request, or may have been taken over from another engine.
-func (e *Engine) watchKeys() {
-	tick := time.NewTicker(keysEvery)
-	defer tick.Stop()
-	keys := map[string]string{}
-	for {
-		select {
-		case <-e.ctx.Done():
-			return
-		case <-tick.C:
-			e.endRevoked()
-			keys = e.endParked(keys)
-		}
-	}
-}
-
-// endRevoked ends the runs of this engine whose keys were revoked. It checks each key once. If the store does not
-// answer, the runs continue.
+// endRevoked ends the runs of this engine whose keys were revoked. An open request ends with its key by itself, but a
+// run may have no open request, or may have been taken over from another engine. endRevoked checks each key once. If
+// the store does not answer, the runs continue.
 func (e *Engine) endRevoked() {
 	byKey := map[string][]*run{}
 	for _, r := range e.live() {
@@ -155,8 +139,7 @@ func (e *Engine) endRevoked() {
 			continue
 		}
 		for _, r := range runs {
-			e.opts.Logger.InfoContext(e.ctx, "run ends with its API key", "conversation", r.stream, "run", r.id, "key",
-				key)
+			r.log.Info("run ends with its API key", "key", key)
 			r.cancel(stopped{byRevoked})
 		}
 	}

@@ -1,14 +1,17 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"strings"
 	"time"
 	"unicode"
 	"unicode/utf8"
 
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/hub"
+	"github.com/footnotehq/footnote/internal/pause"
 	"github.com/footnotehq/footnote/model/history"
 )
 
@@ -38,7 +41,7 @@ func (e *Engine) Submit(ctx context.Context, t Turn) (Ticket, error) {
 			ticket.OnDisconnect = t.OnDisconnect
 			return ticket, err
 		}
-		if err := e.whenQuiet(ctx, &t); err != nil {
+		if err := e.waitToResubmit(ctx, &t); err != nil {
 			return Ticket{}, err
 		}
 	}
@@ -62,14 +65,14 @@ func (e *Engine) queueFor(ctx context.Context, t *Turn) (leave func(), err error
 // interruptTime is how long a message waits for the answer that it interrupts to end.
 const interruptTime = 10 * time.Second
 
-// whenQuiet waits until a message that was refused with errBusy can be submitted again.
-func (e *Engine) whenQuiet(ctx context.Context, t *Turn) error {
+// waitToResubmit waits until a message that was refused with errBusy can be submitted again.
+func (e *Engine) waitToResubmit(ctx context.Context, t *Turn) error {
 	head, found, err := e.opened(ctx, t)
 	if err != nil {
 		return err
 	}
 	if !found { // its first append has just failed
-		return e.pause(ctx)
+		return pause.For(ctx, pollElsewhere)
 	}
 	if t.OnBusy == Interrupt {
 		var cancel context.CancelFunc
@@ -79,7 +82,7 @@ func (e *Engine) whenQuiet(ctx context.Context, t *Turn) error {
 			return err
 		}
 	}
-	return e.awaitQuiet(ctx, head.ID)
+	return e.waitForIdle(ctx, head.ID)
 }
 
 // submit makes one attempt of Submit. It returns errBusy if the conversation is busy.
@@ -135,7 +138,7 @@ func (e *Engine) ask(ctx context.Context, t *Turn) (Ticket, error) {
 		return Ticket{}, err
 	}
 	if found && (t.MessageID != "" || t.rewinds()) { // before limits, because a duplicate costs nothing
-		if ticket, ok, err := e.askedBefore(ctx, head, t); ok || err != nil {
+		if ticket, ok, err := e.duplicateTicket(ctx, head, t); ok || err != nil {
 			return ticket, err
 		}
 	}
@@ -150,7 +153,7 @@ func (e *Engine) ask(ctx context.Context, t *Turn) (Ticket, error) {
 		return Ticket{}, err
 	}
 	if t.rewinds() && !found {
-		return Ticket{}, footnote.Errorf(footnote.NotFound, "There is no such conversation.")
+		return Ticket{}, noConversation(nil)
 	}
 	if a.Unavailable != "" {
 		return Ticket{}, footnote.Errorf(footnote.ModelUnavailable, "%s", a.Unavailable)
@@ -161,7 +164,12 @@ func (e *Engine) ask(ctx context.Context, t *Turn) (Ticket, error) {
 		return Ticket{}, err
 	}
 	t.admitted = done
-	ticket, err := e.startIn(ctx, a, head, found, t)
+	var ticket Ticket
+	if found {
+		ticket, err = e.startRun(ctx, a, head, t)
+	} else {
+		ticket, err = e.open(ctx, a, t)
+	}
 	if err != nil || ticket.Duplicate {
 		done()
 	}
@@ -190,30 +198,28 @@ func (e *Engine) find(ctx context.Context, t *Turn) (head footnote.Stream, found
 	}
 	// The error must not reveal whether the conversation exists.
 	if err != nil || !p.Owner(head.Org, head.User) || head.Kind != "conversation" {
-		return head, false, &footnote.Error{
-			Code:    footnote.NotFound,
-			Message: "There is no such conversation.",
-			Err:     err,
-		}
+		return head, false, noConversation(err)
 	}
 	return head, true, nil
 }
 
+func noConversation(cause error) error {
+	return footnote.Wrapf(footnote.NotFound, cause, "There is no such conversation.")
+}
+
 func checkClientID(id string) error {
-	ok := len(id) <= 128 && utf8.ValidString(id)
-	for _, r := range id {
-		ok = ok && unicode.IsPrint(r)
-	}
-	if !ok {
-		return footnote.Errorf(footnote.InvalidRequest, "A conversation id must be 1 to 128 bytes of printable UTF-8.")
+	printable := !strings.ContainsFunc(id, func(r rune) bool { return !unicode.IsPrint(r) })
+	if len(id) > 128 || !utf8.ValidString(id) || !printable {
+		return footnote.Invalidf("A conversation id must be 1 to 128 bytes of printable UTF-8.")
 	}
 	return nil
 }
 
-// askedBefore waits until the message of a turn, if the conversation already has it, is in the log, and returns its
+// duplicateTicket waits until the message of a turn, if the conversation already has it, is in the log, and returns its
 // ticket. ok is false if the conversation does not have the message.
-func (e *Engine) askedBefore(ctx context.Context, head footnote.Stream, t *Turn) (ticket Ticket, ok bool, err error) {
-	if ticket, ok, err = e.beingAsked(ctx, head, t); ok || err != nil {
+func (e *Engine) duplicateTicket(ctx context.Context, head footnote.Stream,
+	t *Turn) (ticket Ticket, ok bool, err error) {
+	if ticket, ok, err = e.duplicateOfRunning(ctx, head, t); ok || err != nil {
 		return ticket, ok, err
 	}
 	if t.log, err = e.read(ctx, head.ID, t.log); err != nil {
@@ -233,9 +239,10 @@ func (e *Engine) askedBefore(ctx context.Context, head footnote.Stream, t *Turn)
 	return ticket, err == nil, err
 }
 
-// beingAsked implements askedBefore for the run that this engine drives, whose first events may not be in the log yet.
-// Events that the run could not store do not count.
-func (e *Engine) beingAsked(ctx context.Context, head footnote.Stream, t *Turn) (ticket Ticket, ok bool, err error) {
+// duplicateOfRunning implements duplicateTicket for the run that this engine drives, whose first events may not be in
+// the log yet. Events that the run could not store do not count.
+func (e *Engine) duplicateOfRunning(ctx context.Context, head footnote.Stream,
+	t *Turn) (ticket Ticket, ok bool, err error) {
 	r := e.running(head.ID)
 	if r == nil || r.ending() {
 		return Ticket{}, false, nil
@@ -250,7 +257,7 @@ func (e *Engine) beingAsked(ctx context.Context, head footnote.Stream, t *Turn) 
 	}
 	if err := r.w.reached(ctx, asked.Seq); err != nil {
 		if r.w.broken() {
-			err = nil // askedBefore reads the log
+			err = nil // duplicateTicket reads the log
 		}
 		return Ticket{}, false, err
 	}
@@ -280,33 +287,26 @@ func (e *Engine) refused(t Turn, conversation string, err error) {
 	e.opts.Refused(t, err)
 }
 
-// startIn starts a run in a new conversation, or in one that was found.
-func (e *Engine) startIn(ctx context.Context, a *Assistant, head footnote.Stream, found bool, t *Turn) (Ticket, error) {
-	if !found {
-		return e.open(ctx, a, t)
-	}
-	return e.goOn(ctx, a, head, t)
-}
-
-// goOn starts a run in an existing conversation.
-func (e *Engine) goOn(ctx context.Context, a *Assistant, head footnote.Stream, t *Turn) (Ticket, error) {
+// startRun starts a run in an existing conversation.
+func (e *Engine) startRun(ctx context.Context, a *Assistant, head footnote.Stream, t *Turn) (Ticket, error) {
 	for tries := raceTries; ; tries-- {
 		again := *t
-		ticket, raced, err := e.goOnce(ctx, a, head.ID, &again)
+		ticket, raced, err := e.tryStartRun(ctx, a, head.ID, &again)
 		if !raced || tries == 0 {
 			return ticket, err
 		}
 	}
 }
 
-// goOnce makes one attempt of goOn. raced is true if another engine wrote to the conversation meanwhile.
-func (e *Engine) goOnce(ctx context.Context, a *Assistant, stream string, t *Turn) (_ Ticket, raced bool, err error) {
+// tryStartRun makes one attempt of startRun. raced is true if another engine wrote to the conversation meanwhile.
+func (e *Engine) tryStartRun(ctx context.Context, a *Assistant, stream string,
+	t *Turn) (_ Ticket, raced bool, err error) {
 	unlock, err := e.lock(ctx, stream)
 	if err != nil {
 		return Ticket{}, false, err
 	}
 	defer unlock()
-	head, ticket, err := e.quietOrAsked(ctx, a, stream, t)
+	head, ticket, err := e.idleOrDuplicate(ctx, a, stream, t)
 	if err != nil || ticket.Duplicate {
 		return ticket, false, err
 	}
@@ -319,42 +319,45 @@ func (e *Engine) goOnce(ctx context.Context, a *Assistant, stream string, t *Tur
 	if err != nil {
 		return Ticket{}, false, err
 	}
-	if err := e.mayGoOn(t.Principal, s); err != nil {
+	if err := e.choose(a, s, t); err != nil {
 		return Ticket{}, false, err
 	}
 	if asked := t.repeats(s.events); asked.Body != nil {
 		ticket, err := t.duplicate(head, asked)
 		return ticket, false, err
 	}
-	var bodies []footnote.Body
+	var to int64
 	if t.rewinds() {
-		to, err := s.takeBack(a, t)
-		if err != nil {
+		if to, err = s.findReplaced(a, t); err != nil {
 			return Ticket{}, false, err
 		}
-		bodies = append(bodies, footnote.Rewound{ToSeq: to})
 	}
 	if s.parked {
-		if head, err = e.supersede(ctx, head, s); err != nil {
+		// Its user has sent a new message instead of an answer.
+		head, err = e.closeRun(ctx, head, s, history.Unanswered, footnote.RunStopped{By: "user"})
+		if err != nil {
 			return Ticket{}, e.raced(err), err
 		}
 	}
-	for _, b := range bodies {
-		s.rewind(b.(footnote.Rewound).ToSeq)
+	var bodies []footnote.Body
+	if t.rewinds() {
+		s.rewind(to)
+		bodies = append(bodies, footnote.Rewound{ToSeq: to})
 	}
 	ticket, err = e.begin(ctx, e.newRun(head, a, s, *t), nil, bodies)
 	return ticket, e.raced(err), err
 }
 
-// quietOrAsked calls quiet. If the run under way began with the message of the turn, it returns the ticket of that run.
-func (e *Engine) quietOrAsked(ctx context.Context, a *Assistant, stream string, t *Turn) (
+// idleOrDuplicate calls quiet. If the run under way began with the message of the turn, it returns the ticket of that
+// run.
+func (e *Engine) idleOrDuplicate(ctx context.Context, a *Assistant, stream string, t *Turn) (
 	head footnote.Stream, asked Ticket, err error,
 ) {
 	head, err = e.quiet(ctx, stream)
 	if footnote.CodeOf(err) != footnote.Conflict || t.MessageID == "" && !t.rewinds() {
 		return head, Ticket{}, err
 	}
-	asked, ok, again := e.askedBefore(ctx, footnote.Stream{ID: stream, Assistant: a.Name}, t)
+	asked, ok, again := e.duplicateTicket(ctx, footnote.Stream{ID: stream, Assistant: a.Name}, t)
 	if r := e.running(stream); !ok && r != nil && r.ending() { // it could not store its first events
 		head, err = e.quiet(ctx, stream)
 		return head, Ticket{}, err
@@ -365,21 +368,19 @@ func (e *Engine) quietOrAsked(ctx context.Context, a *Assistant, stream string, 
 	return head, Ticket{}, err
 }
 
-// takeBack finds the message that a turn replaces, and copies to the turn what it inherits from that message. The turn
-// rewinds the events after to.
-func (s *state) takeBack(a *Assistant, t *Turn) (to int64, err error) {
+// findReplaced finds the message that a turn replaces, and copies to the turn what it inherits from that message. The
+// turn rewinds the events after to.
+func (s *state) findReplaced(a *Assistant, t *Turn) (to int64, err error) {
 	old := s.message(t.Edit)
 	switch {
 	case old == nil && t.Edit == 0:
-		return 0, footnote.Errorf(footnote.InvalidRequest, "There is no message to answer again.")
+		return 0, footnote.Invalidf("There is no message to answer again.")
 	case old == nil:
-		return 0, footnote.Errorf(footnote.InvalidRequest, "Event %d is not a message, or was rewound.", t.Edit)
+		return 0, footnote.Invalidf("Event %d is not a message, or was rewound.", t.Edit)
 	case t.Regenerate:
 		t.Text = old.Text
 	}
-	if t.MessageID == "" {
-		t.MessageID = old.ID
-	}
+	t.MessageID = cmp.Or(t.MessageID, old.ID)
 	if t.Context == "" && a.Setting == nil { // begin describes a setting again
 		t.Context = withoutDate(old.Context)
 	}
@@ -387,9 +388,4 @@ func (s *state) takeBack(a *Assistant, t *Turn) (to int64, err error) {
 		t.Where = old.Where
 	}
 	return old.seq - 1, nil
-}
-
-// supersede ends a parked run, because its user has sent a new message.
-func (e *Engine) supersede(ctx context.Context, head footnote.Stream, s *state) (footnote.Stream, error) {
-	return e.closeRun(ctx, head, s, history.Unanswered, footnote.RunStopped{By: "user"})
 }

@@ -1,7 +1,6 @@
 package agent
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -19,25 +18,31 @@ const (
 	summaryBytes  = 16_000    // of a summary
 	summaryShare  = 4         // the part of a question's money that a summary may cost
 	carriedBytes  = 128 << 10 // of the texts that protocols added to messages, such as a schema
+	mostHistory   = 2         // times Limits.History: the most messages that are sent when summaries fail
 )
 
 // segment shortens a history that has grown too long, at the start of a run: an event in the log replaces everything
 // before one of the user's messages with a summary. The cut is made where every call has its result, and leaves about
-// half of the allowed messages. A history that cannot be summarised stays whole.
+// half of the allowed messages. A history that cannot be summarised stays whole, so that the next run can try again, up
+// to mostHistory times the limit. Then the end of its transcript replaces the summary.
 //
 // Because the summary is paid first, segment reserves what the run needs with the shorter history before it asks for a
 // summary. It returns an error if the budget is too small for that.
 func (r *run) segment() error {
 	limit := r.a.Limits.History
 	events := r.events()
-	if limit <= 0 || r.s.steps > 0 || len(history.Messages(events)) <= limit {
+	if limit <= 0 || r.s.steps > 0 {
+		return nil
+	}
+	length := len(history.Messages(events))
+	if length <= limit {
 		return nil
 	}
 	from := r.cut(events, limit/2)
 	if from == 0 {
 		return nil // there is only one message
 	}
-	before := events[:indexOf(events, from)]
+	before := events[:history.Index(events, from)]
 	if r.a.Summaries {
 		if err := r.affordSegment(events, before, from); err != nil {
 			return err
@@ -45,14 +50,18 @@ func (r *run) segment() error {
 	}
 	seg := footnote.Segmented{FromSeq: from}
 	words, settle, err := r.summarise(history.Messages(before), &seg)
-	if err != nil {
-		r.e.opts.Logger.Warn("the history was not summarised; it is sent whole", "conversation", r.stream, "run", r.id,
-			"err", err)
+	switch {
+	case err != nil && (length <= mostHistory*limit || r.ctx.Err() != nil):
+		r.log.Warn("the history was not summarised; it is sent whole", "messages", length, "err", err)
 		return nil //nolint:nilerror // it was logged
+	case err != nil:
+		r.log.Warn("the history was not summarised; the end of its transcript is sent", "messages", length, "err", err)
+		seg = footnote.Segmented{FromSeq: from} // what the call used is recorded already
+		words = tail(transcript(history.Messages(before)), summaryBytes)
 	}
 	seg.Summary = strings.TrimSpace(words + "\n\n" + r.carried(before))
 	r.putSettled(settle, nil, seg)
-	r.e.opts.Logger.Info("the history was summarised", "conversation", r.stream, "run", r.id, "from_seq", from)
+	r.log.Info("the history was summarised", "from_seq", from)
 	return nil
 }
 
@@ -76,20 +85,12 @@ func (r *run) cut(events []footnote.Event, max int) (from int64) {
 		if m.Text == "" {
 			continue // added by the engine between a call and its result
 		}
-		if from != 0 && len(history.Messages(events[indexOf(events, m.seq):])) > max {
+		if from != 0 && len(history.Messages(events[history.Index(events, m.seq):])) > max {
 			return from
 		}
 		from = m.seq
 	}
 	return 0
-}
-
-// indexOf returns the index of the event with a sequence, or of the next one.
-func indexOf(events []footnote.Event, seq int64) int {
-	n, _ := slices.BinarySearchFunc(events, seq, func(ev footnote.Event, seq int64) int {
-		return cmp.Compare(ev.Seq, seq)
-	})
-	return n
 }
 
 // summarise returns the model's summary of messages, or the end of their transcript if the assistant has no Summaries.
@@ -117,15 +118,13 @@ func (r *run) summarise(messages []history.Message,
 	seg.Model, seg.Usage, seg.Cost = m.Model, m.Usage, m.Cost
 	if words = strings.TrimSpace(Text(m.Blocks)); words == "" {
 		return "", nil, errors.Join(errors.New("the model gave no summary"),
-			r.e.spent(r.ctx, r.turn.Principal, footnote.Spent{
-				Model: m.Model, Usage: m.Usage, Cost: m.Cost, Conversation: r.stream, For: footnote.ForSummary,
-			}, hold))
+			r.e.wasted(r.ctx, r.turn.Principal, r.stream, footnote.ForSummary, m, hold))
 	}
 	return strings.ToValidUTF8(words[:min(len(words), summaryBytes)], ""), hold.Settle(m.Usage, m.Cost, false), nil
 }
 
 func summaryPrompt(conversation string) string {
-	return "Summarise this conversation for the assistant who goes on with it and will not see it. " +
+	return "Summarise this conversation for the assistant that continues it without seeing it. " +
 		"Keep what the user wants and has decided, every figure with the id of the result it comes from (r1, r2, …), " +
 		"names of tables and columns, what failed, and what is still open. " +
 		"Answer with the summary alone, in the language of the user.\n\n" +

@@ -26,7 +26,7 @@ func paired(t *testing.T, req model.Request) {
 	var open []string
 	for i, m := range req.Messages {
 		if want := []string{"user", "assistant"}[i%2]; m.Role != want {
-			t.Errorf("message %d is of %s", i, m.Role)
+			t.Errorf("message %d has role %s", i, m.Role)
 		}
 		var blocks []struct{ Type, ID, ToolUseID string }
 		if err := json.Unmarshal([]byte(strings.ReplaceAll(string(m.Content), "tool_use_id", "ToolUseID")),
@@ -75,7 +75,7 @@ func TestLongHistoryIsSummarised(t *testing.T) {
 		}
 		if asked := sent(model, 6); !strings.Contains(asked, "question 1") || !strings.Contains(asked, "answer 2") ||
 			!strings.Contains(asked, "calls run_query") || strings.Contains(asked, "question 3") {
-			t.Errorf("what is summarised: %s", asked)
+			t.Errorf("text to summarise: %s", asked)
 		}
 		for n := 7; n <= 8; n++ {
 			got := sent(model, n)
@@ -121,6 +121,44 @@ func TestFailedSummarySendsWholeHistory(t *testing.T) {
 			t.Errorf("sent was %s", got)
 		}
 	})
+}
+
+// TestHistoryIsBoundedWhenSummariesFail checks that a history is cut at twice its limit even if each summary fails, and
+// that the model then reads the end of the transcript.
+func TestHistoryIsBoundedWhenSummariesFail(t *testing.T) {
+	for name, failure := range map[string]agenttest.Reply{
+		"the model is away": {Err: footnote.Errorf(footnote.ModelUnavailable, "Away.")},
+		"it says nothing":   agenttest.Say(""),
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				script := []agenttest.Reply{agenttest.Say("answer 1"), agenttest.Say("answer 2")}
+				for i := 3; i <= 6; i++ { // from the third question on, the history has more than 4 messages
+					script = append(script, failure, agenttest.Say(fmt.Sprintf("answer %d", i)))
+				}
+				model := agenttest.Script(script...)
+				r := newRig(t, model, nil, func(a *agent.Assistant, _ *agent.Options) {
+					a.Limits.History, a.Summaries = 4, true
+				})
+				one := r.submit(agent.Turn{Text: "question 1"})
+				r.read(one)
+				synctest.Wait()
+				for i := 2; i <= 5; i++ {
+					r.must(one.Conversation, agent.Turn{Text: fmt.Sprintf("question %d", i)})
+				}
+				segments := bodies[footnote.Segmented](r, one.Conversation)
+				if len(segments) != 1 || segments[0].Usage != (footnote.Usage{}) ||
+					!strings.Contains(segments[0].Summary, "user: question 1\n") {
+					t.Fatalf("the segments are %+v", segments)
+				}
+				last := model.Requests()[len(model.Requests())-1]
+				if len(last.Messages) > 4 || !strings.Contains(sent(model, len(model.Requests())-1), "question 5") {
+					t.Errorf("%d messages are sent", len(last.Messages))
+				}
+				paired(t, last)
+			})
+		})
+	}
 }
 
 func TestHistoryIsShortenedWithoutModel(t *testing.T) {
@@ -221,7 +259,7 @@ func TestReservationUsesSummarisedHistory(t *testing.T) {
 // model call.
 func longHistory(t *testing.T, log store.Store, lost bool) {
 	t.Helper()
-	empty := agent.DigestOf([]byte("[]"))
+	empty := footnote.DigestOf([]byte("[]"))
 	bodies := []footnote.Body{footnote.Opened{Assistant: "analyst", Model: "m", System: empty, Tools: empty}}
 	for i := range 10 {
 		bodies = append(bodies, footnote.UserMessage{Text: fmt.Sprint("question ", i)},

@@ -28,6 +28,6 @@ func FuzzPlainText(f *testing.F) {
 
 func TestPlainTextOfLongBlock(t *testing.T) {
 	if text, ok := plainText(json.RawMessage(`{"type":"text","text":"a\nb é"}`)); !ok || text != "a\nb é" {
-		t.Errorf("%q, %v", text, ok)
+		t.Errorf("plainText: %q, %v", text, ok)
 	}
 }

@@ -35,7 +35,7 @@ func (r *run) retitle(terminal footnote.Body) {
 		defer context.AfterFunc(r.e.ctx, cancel)()
 		err := r.e.retitle(ctx, r.a, tier, weightTier, owner, r.stream, last, question, answer)
 		if err != nil && !errors.Is(err, errStale) && r.e.ctx.Err() == nil {
-			r.e.opts.Logger.Warn("cannot make a title", "conversation", r.stream, "err", err)
+			r.log.Warn("cannot make a title", "err", err)
 		}
 	})
 }
@@ -59,9 +59,7 @@ func (e *Engine) retitle(ctx context.Context, a *Assistant, tier Tier, weightTie
 		return err
 	}
 	if err = e.entitle(ctx, p, stream, last, m, hold); err != nil {
-		err = errors.Join(err, e.spent(ctx, p, footnote.Spent{
-			Model: m.Model, Usage: m.Usage, Cost: m.Cost, Conversation: stream, For: footnote.ForTitle,
-		}, hold))
+		err = errors.Join(err, e.wasted(ctx, p, stream, footnote.ForTitle, m, hold))
 	}
 	return err
 }

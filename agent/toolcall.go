@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"runtime/debug"
 	"strings"
 	"time"
 
@@ -13,12 +12,6 @@ import (
 	"github.com/footnotehq/footnote/internal/visible"
 	"github.com/footnotehq/footnote/tool"
 )
-
-// BeforeTool may change the input of a call, or refuse the call with a text for the model. An error ends the run.
-type BeforeTool func(ctx context.Context, c *tool.Call) (refusal string, err error)
-
-// AfterTool may change the output of a tool. An error ends the run.
-type AfterTool func(ctx context.Context, c tool.Call, out *tool.Output) error
 
 // errToolTime is the cause of a tool call that took too long.
 var errToolTime = errors.New("the tool call timed out")
@@ -40,13 +33,13 @@ const (
 type execution struct {
 	plan
 	ran *footnote.Statements // the statements that sources recorded
-	out tool.Output          // the output of the tool, before hooks changed it
+	out tool.Output
 	// broke is the outcome for statements that have none, because the tool broke or took too long. It is empty before
 	// the tool is called and after it has answered.
 	broke string
 }
 
-// call runs one call, or refuses it. A hook that panics is an error of this run alone.
+// call runs one call, or refuses it. A panic is an error of this run alone.
 func (r *run) call(p plan) (o outcome) {
 	if p.refusal != "" {
 		return r.refusedCall(p)
@@ -56,15 +49,15 @@ func (r *run) call(p plan) (o outcome) {
 	}
 	c, begun := &execution{plan: p}, r.e.opts.Now()
 	defer func() {
-		if panicked := recover(); panicked != nil {
-			r.e.opts.Logger.Error("hook panicked", "tool", p.spec.Name, "conversation", r.stream,
-				"panic", panicked, "stack", string(debug.Stack()))
-			o = outcome{err: fmt.Errorf("hook of %s panicked: %v", p.spec.Name, panicked)}
-		}
-		if o.err != nil && c.ran != nil {
-			r.keepStatements(p.call.ID, c.statements())
+		if o.err != nil && c.ran != nil { // the end of the run stores them with the result of the call
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			put(&r.cutShort, p.call.ID, c.statements())
 		}
 	}()
+	defer onPanic(r.log, "call panicked", func(panicked any) {
+		o = outcome{err: fmt.Errorf("call of %s panicked: %v", p.spec.Name, panicked)}
+	}, "tool", p.spec.Name)
 	res := footnote.ToolResult{CallID: p.call.ID, Name: p.call.Name, By: "server"}
 	cost, err := r.price(p)
 	if err != nil {
@@ -96,6 +89,7 @@ func (r *run) call(p plan) (o outcome) {
 	}
 	if out.Rows != nil {
 		o.result.Result, o.blobs = storeRows(resultID(p.call), out.Source, out.SQL, *out.Rows)
+		o.result.Result.Parents, o.result.Marks = out.Parents, r.wantsMarks()
 	}
 	return o
 }
@@ -107,9 +101,9 @@ func (r *run) refusedCall(p plan) outcome {
 	if p.declined {
 		res.By = "user"
 	}
-	res.Statements = notRun(p.call)
+	res.Statements = statementsNotRun(p.call)
 	if p.mayHaveRun {
-		res.Statements = possiblyRun(p.call, footnote.StatementCancelled)
+		res.Statements = statementsMaybeRun(p.call, footnote.StatementCancelled)
 	}
 	return outcome{result: res}
 }
@@ -128,8 +122,7 @@ func (r *run) price(p plan) (int64, error) {
 	r.mu.Unlock()
 	promised := r.budget.promised + r.budget.maybeSpent + cost
 	if promised+r.budget.closingCost > left {
-		return 0, footnote.Errorf(footnote.BudgetExceeded,
-			"The rest of the budget of this question does not cover it.")
+		return 0, footnote.Errorf(footnote.BudgetExceeded, "The rest of the budget of this question does not cover it.")
 	}
 	if err := r.w.flush(); err != nil { // the store must know what the run has spent
 		return 0, err
@@ -160,23 +153,23 @@ func (r *run) unpaid(res footnote.ToolResult, c openCall, err error) outcome {
 		return outcome{err: err}
 	}
 	r.e.opts.Metrics.ToolEnded(res.Name, "refused", 0)
-	res.Content, res.IsError, res.Statements = "The call was not made. "+footnote.MessageOf(err), true, notRun(c)
+	res.Content, res.IsError = "The call was not made. "+footnote.MessageOf(err), true
+	res.Statements = statementsNotRun(c)
 	return outcome{result: res}
 }
 
-// callDuringOutage calls hooked, and handles a store that becomes unavailable meanwhile. It retries a read-only call.
+// callDuringOutage calls the tool, and handles a store that becomes unavailable meanwhile. It retries a read-only call.
 // For any other call, the model reads that the call may have run.
 func (r *run) callDuringOutage(ctx context.Context, m *execution) (out tool.Output, err error) {
 	if !m.spec.ReadOnly {
-		if out, err = r.hooked(ctx, m); isOutage(err) {
-			r.e.opts.Logger.Warn("the store became unavailable during a call",
-				"tool", m.spec.Name, "conversation", r.stream, "err", err)
+		if out, err = r.callTool(ctx, m); isOutage(err) {
+			r.log.Warn("the store became unavailable during a call", "tool", m.spec.Name, "err", err)
 			return tool.Fail(mayHaveRun), nil
 		}
 		return out, err
 	}
 	err = r.retryDuringOutage(r.ctx, func() error {
-		out, err = r.hooked(ctx, m)
+		out, err = r.callTool(ctx, m)
 		return err
 	})
 	return out, err
@@ -185,33 +178,16 @@ func (r *run) callDuringOutage(ctx context.Context, m *execution) (out tool.Outp
 // mayHaveRun is the result that the model reads for a call that may or may not have changed something.
 const mayHaveRun = "This call was interrupted and may have run. Check before you make it again."
 
-// hooked runs a tool between its hooks.
-func (r *run) hooked(ctx context.Context, m *execution) (tool.Output, error) {
+func (r *run) callTool(ctx context.Context, m *execution) (tool.Output, error) {
 	r.mu.Lock()
 	c := r.s.toolCall(m.call, m.spec.Name, r.turn.Principal, r.stream, r.id)
+	c.Rows = r.rowsOf
 	r.mu.Unlock()
-	for _, before := range r.e.opts.Before {
-		refusal, err := before(ctx, &c)
-		if err != nil {
-			return tool.Output{}, err
-		}
-		if refusal != "" {
-			return tool.Fail(refusal), nil
-		}
-	}
-	tctx, end := r.e.opts.Tracer.Tool(ctx, c)
-	out, err := r.limited(tctx, m, c)
+	ctx, end := r.e.opts.Tracer.Tool(ctx, c)
+	out, err := r.limited(ctx, m, c)
 	end(out, err)
 	m.out = out
-	if err != nil {
-		return tool.Output{}, err
-	}
-	for _, after := range r.e.opts.After {
-		if err := after(ctx, c, &out); err != nil {
-			return tool.Output{}, err
-		}
-	}
-	return out, nil
+	return out, err
 }
 
 // toolCall returns a call as its tool receives it.
@@ -240,54 +216,40 @@ func (r *run) limited(ctx context.Context, m *execution, c tool.Call) (tool.Outp
 	done := make(chan answer, 1)
 	m.broke = footnote.StatementFailed
 	r.e.tools.Go(func() {
-		defer func() {
-			if panicked := recover(); panicked != nil {
-				r.e.opts.Logger.Error("tool panicked", "tool", m.spec.Name, "conversation", r.stream,
-					"panic", panicked, "stack", string(debug.Stack()))
-				const words = "The tool broke while it ran. This is a fault of the server, not of the call."
-				done <- answer{out: tool.Fail(words), panicked: true}
-			}
-		}()
+		defer onPanic(r.log, "tool panicked", func(any) {
+			const words = "The tool broke while it ran. This is a fault of the server, not of the call."
+			done <- answer{out: tool.Fail(words), panicked: true}
+		}, "tool", m.spec.Name)
 		out, err := m.tool.Call(ctx, c)
 		done <- answer{out: out, err: err}
 	})
 	over := tool.Fail(fmt.Sprintf("The call took longer than %s and was ended. Ask for less.", limit))
 	over.Fault = footnote.FaultLimited
-	finished := func(a answer) (tool.Output, error) {
-		switch {
-		case a.err != nil && errors.Is(context.Cause(ctx), errToolTime):
-			m.broke = footnote.StatementTimedOut
-			return over, nil
-		case a.err != nil && r.ctx.Err() != nil:
-			m.broke = r.interruptedOutcome()
-		case a.err == nil && !a.panicked:
-			m.broke = ""
-		}
-		return a.out, a.err
-	}
+	var a answer
 	select {
-	case a := <-done:
-		return finished(a)
+	case a = <-done:
 	case <-ctx.Done():
-	}
-	patience := toolGrace
-	if r.ctx.Err() != nil {
-		patience = stopGrace
-	}
-	grace := time.NewTimer(patience)
-	defer grace.Stop()
-	select {
-	case a := <-done:
-		return finished(a)
-	case <-grace.C:
-		r.e.opts.Logger.Error("tool ignores its context", "tool", m.spec.Name, "conversation", r.stream)
+		patience := toolGrace
 		if r.ctx.Err() != nil {
-			m.broke = r.interruptedOutcome()
-			return tool.Output{}, context.Cause(r.ctx)
+			patience = stopGrace
 		}
+		select {
+		case a = <-done:
+		case <-time.After(patience):
+			r.log.Error("tool ignores its context", "tool", m.spec.Name)
+			a.err = context.Cause(ctx)
+		}
+	}
+	switch {
+	case a.err != nil && errors.Is(context.Cause(ctx), errToolTime):
 		m.broke = footnote.StatementTimedOut
 		return over, nil
+	case a.err != nil && r.ctx.Err() != nil:
+		m.broke = r.interruptedOutcome()
+	case a.err == nil && !a.panicked:
+		m.broke = ""
 	}
+	return a.out, a.err
 }
 
 // interruptedOutcome returns the outcome of a statement that was still running when the run ended.
@@ -305,20 +267,22 @@ func (r *run) fill(res *footnote.ToolResult, p plan, out tool.Output, took time.
 		word = "failed"
 	}
 	r.e.opts.Metrics.ToolEnded(p.spec.Name, word, took)
+	r.log.Info("tool call ended", "tool", p.spec.Name, "outcome", word, "cache_hit", out.CacheHit,
+		"took_ms", took.Milliseconds())
 	res.Content, res.IsError, res.Chart, res.CacheHit = bounded(out.Content), out.IsError, out.Chart, out.CacheHit
 	res.Fault = out.Fault
 	if out.CacheHit {
 		res.RanAt = out.RanAt.UTC()
 	}
 	if out.Chart != nil && !json.Valid(out.Chart) {
-		r.e.opts.Logger.Error("dropped a chart that is not JSON", "tool", p.spec.Name, "conversation", r.stream)
+		r.log.Error("dropped a chart that is not JSON", "tool", p.spec.Name)
 		res.Chart = nil
 	}
 	if len(out.Detail) <= maxDetail && json.Valid(out.Detail) {
 		res.Detail = out.Detail
 	} else if out.Detail != nil {
-		r.e.opts.Logger.Warn("dropped the detail of a result: it is too large or not JSON",
-			"tool", p.spec.Name, "conversation", r.stream, "bytes", len(out.Detail))
+		r.log.Warn("dropped the detail of a result: it is too large or not JSON", "tool", p.spec.Name,
+			"bytes", len(out.Detail))
 	}
 }
 
@@ -331,14 +295,4 @@ func bounded(s string) string {
 	}
 	const end = "\n… (cut here: the result is too long)"
 	return strings.ToValidUTF8(s[:maxContent-len(end)], "") + end
-}
-
-// keepStatements keeps the statements of a call that broke. The end of the run stores them with the result of the call.
-func (r *run) keepStatements(call string, ran []footnote.Statement) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.cutShort == nil {
-		r.cutShort = map[string][]footnote.Statement{}
-	}
-	r.cutShort[call] = ran
 }

@@ -38,9 +38,8 @@ type Turn struct {
 
 	// A message: text turns to import before it when the conversation is new, the
 	// message itself, and more text for the model that is not shown.
-	History []footnote.TextTurn
-	Text    string
-	Context string
+	History       []footnote.TextTurn
+	Text, Context string
 	// MessageID is the client's own name for the message, at most 128 bytes. Submit starts at most one run for each
 	// MessageID of a conversation, however often the message is sent, and refuses another text under it.
 	MessageID string
@@ -49,10 +48,13 @@ type Turn struct {
 	Where     json.RawMessage
 	MaxTokens int // output limit for each model call; 0: the model's own
 
-	// For a new conversation; ignored when it exists already.
-	Sources []string // names of the sources it may use; empty: all of the assistant's
-	Tier    string   // one of the assistant's; empty: its own model
-	Effort  string   // as in Tier; empty: the tier's
+	// Sources names the sources that a new conversation may use; empty: all of the assistant's. It is ignored when the
+	// conversation exists already.
+	Sources []string
+	// Tier names one of the assistant's tiers, for this message and later ones. Empty: the tier of the conversation, or
+	// the default one for a new conversation.
+	Tier   string
+	Effort string // as in type Tier; empty: the conversation's, or that of Tier
 
 	// Edit rewinds the message with this sequence and everything after it, and puts Text in its place. If Context is
 	// empty, the new message keeps the context of the old one.
@@ -82,6 +84,8 @@ type Turn struct {
 	OnBusy string
 
 	admitted func()           // called when the run is over; may be nil
+	choice   *footnote.Choice // for RunStarted
+	weight   int64            // for RunStarted
 	log      []footnote.Event // the events of the conversation that Submit has read so far
 }
 
@@ -131,8 +135,7 @@ func (a *Assistant) checkMessage(t *Turn) error {
 		return err
 	}
 	if a.Setting == nil {
-		return footnote.Errorf(footnote.InvalidRequest,
-			"The assistant %s does not use the place of a message. Leave it out.", a.Name)
+		return footnote.Invalidf("The assistant %s does not use the place of a message. Leave it out.", a.Name)
 	}
 	where, err := a.Setting.Check(t.Where)
 	t.Where = where
@@ -142,27 +145,26 @@ func (a *Assistant) checkMessage(t *Turn) error {
 // checkMessage returns an error if the message of a turn is invalid.
 func (l *Limits) checkMessage(t *Turn) error {
 	if len(t.Where) > maxWhere {
-		return footnote.Errorf(footnote.TooLarge, "The chart context of a message can have at most %d bytes.",
-			maxWhere)
+		return footnote.Errorf(footnote.TooLarge, "The chart context of a message can have at most %d bytes.", maxWhere)
 	}
 	if len(t.MessageID) > maxMessageID {
-		return footnote.Errorf(footnote.InvalidRequest, "The id of a message can have at most %d bytes.", maxMessageID)
+		return footnote.Invalidf("The id of a message can have at most %d bytes.", maxMessageID)
 	}
 	if t.Regenerate {
 		if t.Text != "" || t.Context != "" || len(t.History) > 0 {
-			return footnote.Errorf(footnote.InvalidRequest, "A request to regenerate an answer must not contain text.")
+			return footnote.Invalidf("A request to regenerate an answer must not contain text.")
 		}
 		return nil
 	}
 	if t.Edit != 0 && strings.TrimSpace(t.Text) == "" {
-		return footnote.Errorf(footnote.InvalidRequest, "The edited message is empty.")
+		return footnote.Invalidf("The edited message is empty.")
 	}
 	if n := utf8.RuneCountInString(t.Text); n > l.InputSize {
 		return footnote.Errorf(footnote.InputTooLong, "The message has %d characters; at most %d are allowed.", n,
 			l.InputSize)
 	}
 	if strings.TrimSpace(t.Text) == "" && strings.TrimSpace(t.Context) == "" {
-		return footnote.Errorf(footnote.InvalidRequest, "The message is empty.")
+		return footnote.Invalidf("The message is empty.")
 	}
 	size := 0
 	for _, h := range t.History {
@@ -197,7 +199,7 @@ func (t Turn) checkSize() error {
 		return footnote.Errorf(footnote.TooLarge, "A request can have at most %d answers.", maxAnswers)
 	}
 	if t.Edit != 0 || t.Regenerate || t.Text != "" {
-		return footnote.Errorf(footnote.InvalidRequest, "A request has answers or a message, not both.")
+		return footnote.Invalidf("A request has answers or a message, not both.")
 	}
 	for _, a := range t.Approvals {
 		if len(a.CallID) > maxCallID || len(a.Reason) > maxReason {
@@ -233,14 +235,12 @@ func answerBounds(a tool.Answer) error {
 func badRowCount(n int) bool { return n < 0 || n > maxRowCount }
 
 func rowCountWrong(a tool.Answer) error {
-	return footnote.Errorf(footnote.InvalidRequest,
-		"The row count of the call %.100q is negative or too large.", a.CallID)
+	return footnote.Invalidf("The row count of the call %.100q is negative or too large.", a.CallID)
 }
 
 func sqlTooLong(a tool.Answer, n int) error {
 	return footnote.Errorf(footnote.TooLarge,
-		"The statement with the call %.100q has %d bytes; at most %d are allowed.",
-		a.CallID, n, maxSQL)
+		"The statement with the call %.100q has %d bytes; at most %d are allowed.", a.CallID, n, maxSQL)
 }
 
 // clientOutcomes lists the outcomes that a client may report for a statement.
@@ -260,15 +260,14 @@ func statementBounds(a tool.Answer) error {
 		size += len(st.SQL)
 		switch {
 		case st.SQL == "":
-			return footnote.Errorf(footnote.InvalidRequest, "A statement of the call %.100q is empty.", a.CallID)
+			return footnote.Invalidf("A statement of the call %.100q is empty.", a.CallID)
 		case len(st.SQL) > maxSQL:
 			return sqlTooLong(a, len(st.SQL))
 		case size > maxStatementBytes:
 			return footnote.Errorf(footnote.TooLarge,
 				"The statements of the call %.100q have more than %d bytes.", a.CallID, maxStatementBytes)
 		case !slices.Contains(clientOutcomes, st.Outcome):
-			return footnote.Errorf(footnote.InvalidRequest,
-				"The outcome of a statement of the call %.100q is not one of %s.",
+			return footnote.Invalidf("The outcome of a statement of the call %.100q is not one of %s.",
 				a.CallID, strings.Join(clientOutcomes, ", "))
 		case badRowCount(st.RowCount):
 			return rowCountWrong(a)
@@ -297,7 +296,7 @@ func rowBounds(a tool.Answer) error {
 	var row []byte
 	for _, cells := range a.Rows.Rows {
 		if len(cells) != columns {
-			return footnote.Errorf(footnote.InvalidRequest, "A row of the call %.100q has %d cells for %d columns.",
+			return footnote.Invalidf("A row of the call %.100q has %d cells for %d columns.",
 				a.CallID, len(cells), columns)
 		}
 		row = footnote.AppendRow(row[:0], cells)

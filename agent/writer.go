@@ -14,15 +14,14 @@ import (
 // writer appends the events of one run, in order, while the run continues. Readers see an event once it is committed.
 // While the log is unavailable, the writer retries. After any other failure it writes nothing more, and the run ends.
 type writer struct {
-	log    Log
-	topic  *hub.Topic
-	stream footnote.Stream // as it was created; only used when fresh
-	run    string
-	owner  string
-	ttl    time.Duration
-	logger *slog.Logger
-	outage *outage // of the run
-	failed func(error)
+	log        Log
+	topic      *hub.Topic
+	stream     footnote.Stream // as it was created; only used when fresh
+	run, owner string
+	ttl        time.Duration
+	logger     *slog.Logger
+	outage     *outage // of the run
+	failed     func(error)
 
 	mu    sync.Mutex // guards below
 	fresh bool       // the stream does not exist yet
@@ -92,13 +91,14 @@ func (w *writer) putOutside(settle []footnote.Settle, blobs map[footnote.Digest]
 	return w.enqueue(write{bodies: bodies, blobs: blobs, settle: settle, outside: true}, true), true
 }
 
-// kick starts to write what is queued.
-func (w *writer) kick() {
+// kick starts to write what is queued. It returns a channel that is closed when the writer has nothing to do.
+func (w *writer) kick() (busy bool, idle <-chan struct{}) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if !w.busy && len(w.queue) > 0 {
 		w.start()
 	}
+	return w.busy, w.idle
 }
 
 // end puts the last events of the run and releases the lease with them.
@@ -167,8 +167,7 @@ func (w *writer) noteOutage(err error) {
 	w.down = err
 	w.mu.Unlock()
 	if !known {
-		w.logger.Warn("the log is unavailable; the run is waiting", "conversation", w.stream.ID, "run", w.run, "err",
-			err)
+		w.logger.Warn("the log is unavailable; the run is waiting", "err", err)
 	}
 }
 
@@ -229,10 +228,7 @@ func (w *writer) request(batch []write) footnote.Append {
 		a.Release = a.Release || q.release
 		a.Settle = append(a.Settle, q.settle...)
 		for d, b := range q.blobs {
-			if a.Blobs == nil {
-				a.Blobs = map[footnote.Digest][]byte{}
-			}
-			a.Blobs[d] = b
+			put(&a.Blobs, d, b)
 		}
 	}
 	return a
@@ -270,14 +266,11 @@ func (w *writer) done(batch []write, a footnote.Append, begun time.Time, events 
 // flush waits until all queued events are committed, and returns the error if they cannot be.
 func (w *writer) flush() error {
 	for {
-		w.mu.Lock()
-		if !w.busy && len(w.queue) > 0 {
-			w.start()
-		}
-		busy, idle, err := w.busy, w.idle, w.err
-		w.mu.Unlock()
+		busy, idle := w.kick()
 		if !busy {
-			return err
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			return w.err
 		}
 		<-idle // drain ends by its own deadlines
 	}
@@ -286,26 +279,31 @@ func (w *writer) flush() error {
 // stored is flush for callers that do not wait while the log is unavailable. Their events are still written once it is
 // back.
 func (w *writer) stored(ctx context.Context) error {
+	for {
+		busy, idle := w.kick()
+		if !busy {
+			return w.flush()
+		}
+		if err := w.await(ctx, idle); err != nil {
+			return err
+		}
+	}
+}
+
+// await waits until done is closed. While the log is unavailable it returns the log's error at once.
+func (w *writer) await(ctx context.Context, done <-chan struct{}) error {
 	look := time.NewTicker(pollElsewhere)
 	defer look.Stop()
 	for {
 		if err := w.outageErr(); err != nil {
 			return err
 		}
-		w.mu.Lock()
-		if !w.busy && len(w.queue) > 0 {
-			w.start()
-		}
-		busy, idle := w.busy, w.idle
-		w.mu.Unlock()
-		if !busy {
-			return w.flush()
-		}
 		select {
-		case <-idle:
-		case <-look.C:
+		case <-done:
+			return nil
 		case <-ctx.Done():
 			return context.Cause(ctx)
+		case <-look.C:
 		}
 	}
 }

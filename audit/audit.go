@@ -15,7 +15,6 @@ import (
 	"log/slog"
 	"regexp"
 	"slices"
-	"sort"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -23,6 +22,8 @@ import (
 
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/agent"
+	"github.com/footnotehq/footnote/internal/pause"
+	"github.com/footnotehq/footnote/internal/strictjson"
 	"github.com/footnotehq/footnote/model"
 	"github.com/footnotehq/footnote/store"
 )
@@ -60,7 +61,7 @@ type Options struct {
 type Entry struct {
 	// Type is "audit" for a question, "query" for a statement that a person ran, "generate_sql" for one that was
 	// written for a person, "side_job" for one that a chat front end asked for, and "title" or "summary" for a call of
-	// the model beside the runs.
+	// the model outside runs.
 	Type      string `json:"type"`
 	SessionID string `json:"session_id"`
 	RunID     string `json:"run_id,omitempty"` // a person's own statement has none
@@ -136,9 +137,9 @@ type follower struct {
 	lag  atomic.Int64 // events that the sink is behind the log, at least
 	took atomic.Int64 // number of the next inbox entry
 
-	at      int64    // the last cursor written by this process
-	lost    int64    // inbox entries dropped since the sink last accepted some
-	running underway // events of runs that have not ended at the cursor
+	at      int64      // the last cursor written by this process
+	lost    int64      // inbox entries dropped since the sink last accepted some
+	running activeRuns // events of runs that have not ended at the cursor
 }
 
 // New checks the options.
@@ -155,11 +156,11 @@ func New(opts Options) (*Audit, error) {
 	a := &Audit{opts: opts, scan: without(Replacer(opts.Secrets), opts.Redact)}
 	for name, sink := range opts.Sinks {
 		a.followers = append(a.followers, &follower{
-			Audit: a, name: name, sink: sink, wake: make(chan struct{}, 1), running: underway{},
+			Audit: a, name: name, sink: sink, wake: make(chan struct{}, 1), running: activeRuns{},
 		})
 	}
 	if opts.Inbox != nil {
-		opts.Inbox.wakes(a.Wake)
+		opts.Inbox.setWake(a.Wake)
 	}
 	return a, nil
 }
@@ -251,7 +252,7 @@ func (f *follower) follow(ctx context.Context, grace time.Duration) {
 		case <-poll.C:
 		case <-f.wake:
 			// Under load many runs end at about the same time. Let them share a write.
-			gather(ctx, gatherTime)
+			_ = pause.For(ctx, gatherTime)
 		}
 	}
 }
@@ -259,20 +260,11 @@ func (f *follower) follow(ctx context.Context, grace time.Duration) {
 // gatherTime limits how long the audit waits for more runs to end before it writes.
 const gatherTime = 200 * time.Millisecond
 
-func gather(ctx context.Context, d time.Duration) {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-	case <-ctx.Done():
-	}
-}
+// activeRuns holds the events, by run, of runs that have not ended at a sink's cursor.
+type activeRuns map[string][]footnote.Event
 
-// underway holds the events, by run, of runs that have not ended at a sink's cursor.
-type underway map[string][]footnote.Event
-
-// maxUnderway is the maximum number of runs in memory. The audit reads the others again when they end.
-const maxUnderway = 2_000
+// maxActiveRuns is the maximum number of runs in memory. The audit reads the others again when they end.
+const maxActiveRuns = 2_000
 
 // empty writes the inbox entries that a sink does not have yet. It logs when the first entry is dropped, and the number
 // of dropped entries once the sink accepts entries again.
@@ -361,7 +353,7 @@ func (f *follower) catchUp(ctx context.Context) (err error) {
 }
 
 // lines returns the lines of all runs that ended in a batch, so that they need only one sync.
-func (a *Audit) lines(ctx context.Context, batch []store.Positioned, runs underway) ([]byte, error) {
+func (a *Audit) lines(ctx context.Context, batch []store.Positioned, runs activeRuns) ([]byte, error) {
 	var lines bytes.Buffer
 	enc := json.NewEncoder(&lines) // one line per entry
 	for _, ev := range batch {
@@ -383,7 +375,7 @@ func (a *Audit) lines(ctx context.Context, batch []store.Positioned, runs underw
 		}
 		runs[ev.Run] = append(runs[ev.Run], ev.Event)
 		if !footnote.Terminal(ev.Body) {
-			if len(runs) > maxUnderway {
+			if len(runs) > maxActiveRuns {
 				clear(runs)
 			}
 			continue
@@ -531,7 +523,7 @@ func Describe(events []footnote.Event, verbose bool) Entry {
 	return e
 }
 
-// outsideRuns returns the entry of an event outside any run: a statement that a person ran beside a conversation, or a
+// outsideRuns returns the entry of an event outside any run: a statement that a person ran directly, or a
 // model call for a title or a summary.
 func outsideRuns(ev footnote.Event) (Entry, bool) {
 	switch b := ev.Body.(type) {
@@ -701,9 +693,8 @@ func (e *Entry) redact(clean func(string) string) {
 	} {
 		*text = clean(*text)
 	}
-	for _, list := range [][]string{e.Queries, e.Unresolved} {
-		redactAll(list, clean)
-	}
+	redactAll(e.Queries, clean)
+	redactAll(e.Unresolved, clean)
 	for i := range e.Results {
 		e.Results[i].Table, e.Results[i].Source = clean(e.Results[i].Table), clean(e.Results[i].Source)
 		redactAll(e.Results[i].Columns, clean)
@@ -739,9 +730,8 @@ func Replacer(secrets []string) func(string) string {
 			level = next
 		}
 	}
-	slices.Sort(forms)
+	slices.SortFunc(forms, func(a, b string) int { return cmp.Or(len(b)-len(a), strings.Compare(a, b)) })
 	forms = slices.Compact(forms) // most secrets need no escapes in JSON
-	sort.SliceStable(forms, func(i, j int) bool { return len(forms[i]) > len(forms[j]) })
 	pairs := make([]string, 0, 2*len(forms))
 	for _, f := range forms {
 		pairs = append(pairs, f, "***")
@@ -762,11 +752,8 @@ var htmlEscapes = strings.NewReplacer("<", `\u003c`, ">", `\u003e`, "&", `\u0026
 
 // quoted returns the inside of a JSON string.
 func quoted(s string) string {
-	var b strings.Builder
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	_ = enc.Encode(s) // a string always encodes
-	return strings.TrimSuffix(strings.TrimSpace(b.String())[1:], `"`)
+	data, _ := strictjson.Encode(s) // a string always encodes
+	return string(data[1 : len(data)-1])
 }
 
 // Stream is a sink that writes lines to a stream, such as standard output.

@@ -44,8 +44,8 @@ type line struct {
 
 func (l line) size() int { return max(len(l.json), minSize) }
 
-// wakes sets the function that Add calls for each new line.
-func (b *Inbox) wakes(wake func()) {
+// setWake sets the function that Add calls for each new line.
+func (b *Inbox) setWake(wake func()) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.wake = wake

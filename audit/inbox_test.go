@@ -151,7 +151,7 @@ func TestInboxWakesSinks(t *testing.T) {
 		inbox.Add(refusal("one"))
 		time.Sleep(time.Second)
 		if got := questions(t, out); got != "one" {
-			t.Errorf("%q", got)
+			t.Errorf("questions in the sink: %q", got)
 		}
 		cancel()
 		<-ended
@@ -212,7 +212,7 @@ func questions(t *testing.T, s *sink) string {
 	var list []string
 	for _, e := range entries(t, s.text()) {
 		if e.Outcome != "refused" || e.Error != string(footnote.BudgetExceeded) {
-			t.Errorf("%+v", e)
+			t.Errorf("want a refused question: %+v", e)
 		}
 		list = append(list, e.Question)
 	}
@@ -234,7 +234,7 @@ func TestSideCallsHaveLines(t *testing.T) {
 	for _, e := range entries(t, out.text()) {
 		if e.Metadata.Model != "claude" || *e.Metadata.PromptTokens != 10 || *e.Metadata.CostUSD != 0.00003 ||
 			e.User != "alice" {
-			t.Errorf("%+v", e)
+			t.Errorf("line of a side call: %+v", e)
 		}
 		got = append(got, fmt.Sprint(e.Type, " ", e.SessionID, " ", e.Outcome, " ", e.Response, " ",
 			e.Metadata.DurationSeconds))

@@ -42,7 +42,7 @@ func TestStatementOutcomes(t *testing.T) {
 		"of an older program, refused":  {footnote.ToolResult{IsError: true, Fault: footnote.FaultRefused}, "refused "},
 		"of an older program, failed":   {footnote.ToolResult{IsError: true, Fault: footnote.FaultFailed}, "failed "},
 		"of an older program, no tool":  {footnote.ToolResult{IsError: true}, "not_run "},
-		"of an older program, unended":  {footnote.ToolResult{IsError: true, By: "recovery"}, "cancelled "},
+		"of an older program, no end":   {footnote.ToolResult{IsError: true, By: "recovery"}, "cancelled "},
 		"of an older program, in pages": {footnote.ToolResult{Result: stored, By: "client"}, "executed "},
 	} {
 		tc.result.CallID = "c"
@@ -88,7 +88,9 @@ func TestOneLinePerRun(t *testing.T) {
 						{
 							SQL:     "S",
 							Outcome: footnote.StatementRefused,
-						}, {SQL: "T", Outcome: footnote.StatementExecuted}}[:r.IntN(3)]})
+						},
+						{SQL: "T", Outcome: footnote.StatementExecuted},
+					}[:r.IntN(3)]})
 			case 1:
 				bodies = append(bodies, footnote.RunParked{}, footnote.RunResumed{})
 			case 2:

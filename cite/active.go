@@ -81,7 +81,7 @@ func (r *resolver) counterparts(n *numeral, b binding, row func(t, ri int)) {
 	tab := &r.tables[b.table]
 	for _, m := range r.labelsNear(n) {
 		for _, h := range m.hits {
-			if h.table != b.table || len(h.rows) < 2 || len(h.rows) > maxHits || contains(h.rows, int(b.rows[0])) {
+			if h.table != b.table || len(h.rows) < 2 || len(h.rows) > maxHits || slices.Contains(h.rows, b.rows[0]) {
 				continue
 			}
 			found, at := 0, 0
@@ -145,9 +145,6 @@ func (r *resolver) activeColumns(k, t int, a active) []int {
 		if a.cols[dim{t, ci}] && c.role == roleNumber {
 			cols = append(cols, ci)
 		}
-	}
-	if len(cols) > 0 && len(a.said) > 0 {
-		return cols
 	}
 	few := cols
 	for ci, c := range r.tables[t].cols {

@@ -2,6 +2,7 @@ package cite
 
 import (
 	"math/big"
+	"slices"
 	"strings"
 )
 
@@ -35,24 +36,15 @@ func (r *resolver) aggregate(k int) *candidate {
 		if !r.tables[t].whole || len(r.tables[t].rows) < 2 || r.isOfOtherPeriod(n, t) {
 			continue
 		}
-		cols, bound := r.numericColumns(k, t)
+		cols, _ := r.numericColumns(k, t)
 		for _, ci := range cols {
-			if n.percent && !r.tables[t].cols[ci].percent && !wantAvg {
-				continue
-			}
 			if r.superseded(k, t, ci) {
 				continue
 			}
 			conf := 0.75
-			if bound || len(cols) == 1 {
-				conf = 0.9
-			}
 			tot := r.totalOf(t, ci)
 			name := r.ref(t, -1, r.tables[t].cols[ci].name)
 			if (wantSum || free && !wantAvg) && !r.tables[t].cols[ci].percent {
-				if !wantSum {
-					conf -= 0.15
-				}
 				r.tryAggregate(n, t, ci, "sum("+name+")", tot.sum(), conf, keep)
 			}
 			if wantAvg && (!r.clauseNamesRow(k) || r.isPerPeriod(n)) {
@@ -145,7 +137,7 @@ func (r *resolver) isPerRow(k int) bool {
 		if !strings.HasPrefix(x.c.formula, "sum(") {
 			continue
 		}
-		if first := &r.tables[x.c.table].cols[0]; containsWord(first.words, noun) ||
+		if first := &r.tables[x.c.table].cols[0]; slices.Contains(first.words, noun) ||
 			n.isFractional() && !n.currency && w == "per" && len(r.denominators(n)) == 0 ||
 			periodNames[noun] && r.isSeries(x.c.table) {
 			return true

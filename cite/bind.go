@@ -1,6 +1,9 @@
 package cite
 
-import "strings"
+import (
+	"cmp"
+	"slices"
+)
 
 // This file binds a numeral to its subject. Within a sentence it considers each column of labels (cities, months)
 // separately. The numeral belongs to the label that a preposition ties to it ("1,204 in Berlin"), otherwise to the
@@ -95,12 +98,11 @@ type pick struct {
 
 // hit returns the rows that the mention names by a column, or nil.
 func (m *mention) hit(d dim) *hit {
-	for i := range m.hits {
-		if m.hits[i].table == d.table && m.hits[i].col == d.col {
-			return &m.hits[i]
-		}
+	i := slices.IndexFunc(m.hits, func(h hit) bool { return h.table == d.table && h.col == d.col })
+	if i < 0 {
+		return nil
 	}
-	return nil
+	return &m.hits[i]
 }
 
 // join intersects the rows of the picks, names before dates and fewer rows before more. It skips a pick that would
@@ -138,21 +140,15 @@ func (r *resolver) join(n *numeral, t int, ps []pick, level strength) binding {
 
 // sortPicks sorts picks in the order in which join applies them.
 func sortPicks(ps []pick, n *numeral) {
-	less := func(a, b pick) bool {
+	slices.SortFunc(ps, func(a, b pick) int {
 		if a.m.date != b.m.date {
-			return !a.m.date
+			if b.m.date {
+				return -1
+			}
+			return 1
 		}
-		if len(a.h.rows) != len(b.h.rows) {
-			return len(a.h.rows) < len(b.h.rows)
-		}
-		da, db := distance(a.m, n), distance(b.m, n)
-		return da < db || da == db && a.h.col < b.h.col
-	}
-	for i := 1; i < len(ps); i++ {
-		for j := i; j > 0 && less(ps[j], ps[j-1]); j-- {
-			ps[j], ps[j-1] = ps[j-1], ps[j]
-		}
-	}
+		return cmp.Or(len(a.h.rows)-len(b.h.rows), distance(a.m, n)-distance(b.m, n), a.h.col-b.h.col)
+	})
 }
 
 // distance returns the number of tokens between a mention and a numeral.
@@ -209,14 +205,9 @@ func (m *mention) overlaps(n *numeral) bool { return m.from < n.to && n.from < m
 func (r *resolver) pickCells(n *numeral, b *block, picks map[dim]*mention) {
 	p := r.prose
 	for _, m := range r.labelsNear(n) {
-		if m.overlaps(n) || m.date && r.columnOfCell(m.from) != 0 {
-			continue
-		}
 		for i := range m.hits {
 			d := dim{m.hits[i].table, m.hits[i].col}
-			if _, taken := picks[d]; !taken || r.isDestination(b, m, n) {
-				picks[d] = m
-			}
+			picks[d] = m
 		}
 	}
 	if b.parent < 0 {
@@ -234,18 +225,6 @@ func (r *resolver) pickCells(n *numeral, b *block, picks map[dim]*mention) {
 		}
 	}
 }
-
-// isDestination reports whether a label is in a column with a header such as To: a row "From | To | …" is about the
-// label under To.
-func (r *resolver) isDestination(b *block, m *mention, n *numeral) bool {
-	if b.parent < 0 || m.from > n.from {
-		return false
-	}
-	from, to := r.prose.headerCell(b.parent, r.prose.cellOf(m.from))
-	return to > from && (r.prose.low(from) == "to" || r.prose.low(from) == "next" || r.prose.low(from) == "into")
-}
-
-func (r *resolver) columnOfCell(i int) int { return r.prose.cellOf(i) }
 
 // cellOf returns the index of the table cell with token i.
 func (p *prose) cellOf(i int) int {
@@ -277,9 +256,6 @@ func (p *prose) headerCell(b, c int) (int, int) {
 func (r *resolver) pickSentence(n *numeral, picks map[dim]*mention) {
 	byDim := map[dim][]*mention{}
 	for _, m := range r.labelsNear(n) {
-		if m.overlaps(n) {
-			continue
-		}
 		for i := range m.hits {
 			d := dim{m.hits[i].table, m.hits[i].col}
 			byDim[d] = append(byDim[d], m)
@@ -294,12 +270,8 @@ func (r *resolver) pickSentence(n *numeral, picks map[dim]*mention) {
 
 // choose returns the label of a column that the numeral is about, or nil. The labels must be in text order.
 func (r *resolver) choose(n *numeral, ms []*mention) *mention {
-	if m := r.paired[n.from]; m != nil {
-		for _, c := range ms {
-			if c == m {
-				return m
-			}
-		}
+	if m := r.paired[n.from]; m != nil && slices.Contains(ms, m) {
+		return m
 	}
 	var next, prev *mention
 	for _, m := range ms {
@@ -369,13 +341,13 @@ func (r *resolver) isTied(n *numeral, m *mention) bool {
 			return false
 		case r.numeralAt[i] >= 0, conjunctions[t.low]:
 			return false
-		case t.word && link != "" && linkWords[link] && isSuperlative(t.low): // "on the best Saturday"
+		case t.word && linkWords[link]: // "on the best Saturday"
 		case t.word && !articles[t.low]:
 			words++
 			link = t.low
 		}
 	}
-	if words <= 2 && (link == "were" || link == "are" || link == "chose") && !r.possessiveNumber(m) {
+	if words <= 2 && (link == "were" || link == "are" || link == "chose") {
 		return true // '896 were "Satisfied"'
 	}
 	if words == 0 && articles[p.low(n.to)] && m.from == n.to+1 && r.numeralAt[m.from] >= 0 {
@@ -384,16 +356,7 @@ func (r *resolver) isTied(n *numeral, m *mention) bool {
 	if words == 1 && link == "after" && r.numeralAt[m.from] >= 0 {
 		return true // "41 % after six months"
 	}
-	if words > 5 || !linkWords[link] || r.possessiveNumber(m) {
-		return false
-	}
-	return link != "against" &&
-		(link != "to" && link != "from" || p.tokens[n.from].clause == p.tokens[m.from].clause && !m.hasOwnFigure(r))
-}
-
-// isSuperlative reports whether a word is a superlative, such as best or quietest.
-func isSuperlative(w string) bool {
-	return maxCues[w] || minCues[w] || len(w) > 5 && strings.HasSuffix(w, "est")
+	return words <= 5 && linkWords[link] && link != "against"
 }
 
 // allPercents reports whether all numbers between two tokens are percentages, which are about the same rows: "90
@@ -412,35 +375,6 @@ func (r *resolver) allPercents(from, to int) bool {
 		}
 	}
 	return found
-}
-
-// hasOwnFigure reports whether the label has its own figure: "to Berlin (10)", "from Hamburg at 20".
-func (m *mention) hasOwnFigure(r *resolver) bool {
-	p := r.prose
-	i := m.to
-	for i < len(p.tokens) && i < m.to+2 &&
-		(p.low(i) == "(" || p.low(i) == "at" || p.low(i) == "with" || p.low(i) == ":") {
-		i++
-	}
-	return i > m.to && i < len(p.tokens) && r.numeralAt[i] >= 0
-}
-
-// possessiveNumber reports whether a label owns the number after it: "Hamburg's 980".
-func (r *resolver) possessiveNumber(m *mention) bool {
-	p := r.prose
-	i := m.to
-	if p.low(i) != "'" && p.low(i) != "’" {
-		return false
-	}
-	for i++; i < len(p.tokens) && i < m.to+5; i++ {
-		if r.numeralAt[i] >= 0 {
-			return true
-		}
-		if !p.tokens[i].word && p.tokens[i].low != "$" && p.tokens[i].low != "€" && p.tokens[i].low != "£" {
-			return false
-		}
-	}
-	return false
 }
 
 // numeralBetween reports whether a numeral is between two tokens.
@@ -464,9 +398,6 @@ var (
 func (r *resolver) isComparandLabel(m *mention) bool {
 	p := r.prose
 	i := m.from - 1
-	if i >= 0 && p.tokens[i].sentence != p.tokens[m.from].sentence {
-		return false
-	}
 	w, before := p.low(i), p.low(i-1)
 	if w == "from" && (before == "%" || riseWords[before] || before == "percent") {
 		return true // "up 4.6 % from Monday's close"
@@ -480,9 +411,6 @@ func (r *resolver) isComparandLabel(m *mention) bool {
 
 // isTimesThat reports whether the "of" at token i is that of a multiple: "ten times that of Enterprise".
 func (r *resolver) isTimesThat(i int) bool {
-	if before := r.prose.low(i - 1); before != "that" && before != "those" {
-		return false
-	}
 	w := r.prose.low(i - 2)
 	return w == "times" || w == "twice" || w == "double" || w == "half"
 }

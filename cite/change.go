@@ -10,13 +10,10 @@ func (r *resolver) pairSiblings(k int) *candidate {
 		tab := &r.tables[row.table]
 		for x := range tab.cols[:min(len(tab.cols), maxColumns)] {
 			for y := range tab.cols[:min(len(tab.cols), maxColumns)] {
-				if !r.isEarlierColumn(tab, x, y) {
+				if tab.compareAge(x, y) >= 0 {
 					continue
 				}
 				for _, op := range ops {
-					if op.name == "ratio" {
-						continue
-					}
 					if c := r.tryPair(k, op, cellRef{
 						row.table, row.col, y,
 					}, cellRef{row.table, row.col, x}, 0.8); c != nil {
@@ -27,14 +24,6 @@ func (r *resolver) pairSiblings(k int) *candidate {
 		}
 	}
 	return nil
-}
-
-// isEarlierColumn reports whether x is the earlier or smaller of two columns for the same measure.
-func (r *resolver) isEarlierColumn(tab *table, x, y int) bool {
-	if x == y || tab.cols[x].role != roleNumber || tab.cols[y].role != roleNumber {
-		return false
-	}
-	return tab.compareAge(x, y) < 0
 }
 
 var (

@@ -19,13 +19,8 @@ import (
 	"github.com/footnotehq/footnote"
 )
 
-// A Table is one result of the conversation.
-type Table struct {
-	ID       string // r1, r2, …
-	SQL      string
-	Result   footnote.Result
-	RowCount int // all rows of the query; Result may hold fewer
-}
+// Table is one result of the conversation.
+type Table = footnote.Table
 
 // minConfidence is the lowest confidence of a footnote.
 const minConfidence = 0.4
@@ -136,14 +131,7 @@ type column struct {
 const maxNumbered = 500
 
 // integerID reports whether the numbers of a column are ids, not years or months.
-func (c *column) integerID() bool {
-	for _, w := range c.words {
-		if idNames[w] {
-			return true
-		}
-	}
-	return false
-}
+func (c *column) integerID() bool { return hasAny(c.words, idNames) }
 
 type table struct {
 	id       string
@@ -485,8 +473,8 @@ func (r *resolver) findValues() {
 	reach := make([]float64, len(ivs))
 	for i, iv := range ivs {
 		reach[i] = iv.hi
-		if i > 0 && reach[i-1] > iv.hi {
-			reach[i] = reach[i-1]
+		if i > 0 {
+			reach[i] = max(iv.hi, reach[i-1])
 		}
 	}
 	for t := len(r.tables) - 1; t >= 0; t-- {

@@ -17,15 +17,19 @@ func regions() []cite.Table {
 		ID: "r1", SQL: "SELECT region, revenue, orders, since FROM regions WHERE orders > 5 ORDER BY revenue DESC",
 		RowCount: 3,
 		Result: footnote.Result{
-			Columns: []footnote.Column{{
-				Name: "region",
-				Kind: footnote.KindText,
-			}, {Name: "revenue", Kind: footnote.KindDecimal},
-				{Name: "orders", Kind: footnote.KindInteger}, {Name: "since", Kind: footnote.KindDate}},
-			Rows: [][]any{
+			Columns: []footnote.Column{
 				{
-					"Berlin", "1204.50", int64(120), "2021-03-05",
-				}, {"Hamburg", "980.25", int64(98), "2022-11-30"}, {"Bremen", "0.1", int64(7), nil},
+					Name: "region",
+					Kind: footnote.KindText,
+				},
+				{Name: "revenue", Kind: footnote.KindDecimal},
+				{Name: "orders", Kind: footnote.KindInteger},
+				{Name: "since", Kind: footnote.KindDate},
+			},
+			Rows: [][]any{
+				{"Berlin", "1204.50", int64(120), "2021-03-05"},
+				{"Hamburg", "980.25", int64(98), "2022-11-30"},
+				{"Bremen", "0.1", int64(7), nil},
 			},
 		},
 	}}
@@ -134,9 +138,8 @@ func TestVerify(t *testing.T) {
 		}
 	}
 	good := []footnote.Cite{
-		{
-			Start: 12, End: 20, Text: "1,204.50", Formula: "r1[0].revenue * (3 - 2)",
-		}, {Start: 12, End: 20, Text: "1,204.50", Formula: "max(r1.revenue)"},
+		{Start: 12, End: 20, Text: "1,204.50", Formula: "r1[0].revenue * (3 - 2)"},
+		{Start: 12, End: 20, Text: "1,204.50", Formula: "max(r1.revenue)"},
 	}
 	if got := cite.Verify(text, good, regions()); len(got) != 0 {
 		t.Errorf("Verify = %v, want none", got)

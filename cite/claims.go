@@ -319,9 +319,6 @@ func (r *resolver) contradictsDirection(n *numeral, v *big.Rat) bool {
 
 // isPerUnit recognises "60 per ticket" and "earns 4.00 a ride".
 func (r *resolver) isPerUnit(n *numeral) bool {
-	if n.subunit() && r.hasCue(n, perCues) {
-		return true // "every dollar brought back 53 cents"
-	}
 	for i := n.to; i < n.to+5; i++ {
 		if perCues[r.prose.low(i)] {
 			return true
@@ -376,7 +373,7 @@ func (r *resolver) withoutCue(k int) *candidate {
 // isBoundToOneColumn reports whether the text names the column of the number, or a cell of the row already equals the
 // number.
 func (r *resolver) isBoundToOneColumn(k int, row dim) bool {
-	if cb := r.columnsOf[k]; cb.strong && len(boundColumns(cb, row.table)) == 1 && r.bindsNumericColumn(cb, row.table) {
+	if cb := r.columnsOf[k]; cb.strong && len(boundColumns(cb, row.table)) == 1 {
 		return true
 	}
 	for _, h := range r.hits[k] {

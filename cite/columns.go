@@ -69,12 +69,6 @@ func (r *resolver) namedColumns(n *numeral) columnBinding {
 			append(r.predicate(n, next), next.cols...), !next.vague && (!r.isWhole(n) || r.wholeOfPercent(n)),
 		}
 	}
-	if next != nil && next.period && next.from <= n.to+2 && p.low(n.to) == "in" {
-		return columnBinding{next.cols, true}
-	}
-	if cols := r.rateColumns(n); cols != nil {
-		return columnBinding{cols, false}
-	}
 	if cols := r.moneyColumns(n); prev == nil && cols != nil {
 		return columnBinding{cols, true}
 	}
@@ -94,9 +88,6 @@ func (r *resolver) namedColumns(n *numeral) columnBinding {
 // sameUnit returns all columns with the unit that a mention names: "51,131 kWh" can come from any column in kWh, even
 // if one has exactly that name.
 func (r *resolver) sameUnit(m *columnMention) []colRef {
-	if m.to-m.from != 1 {
-		return nil
-	}
 	u := unitNamed(stem(r.prose.low(m.from)))
 	if u.factor == nil {
 		u = unitNamed(r.prose.low(m.from))
@@ -120,8 +111,7 @@ func (r *resolver) sameUnit(m *columnMention) []colRef {
 func (r *resolver) predicate(n *numeral, unit *columnMention) []colRef {
 	p := r.prose
 	for _, m := range r.nearColumns(n) {
-		if m.from >= unit.to && p.tokens[m.from].clause == p.tokens[n.from].clause && !r.numeralBetween(n.to, m.from) &&
-			r.onlyCopulas(unit.to, m.from) {
+		if m.from >= unit.to && p.tokens[m.from].clause == p.tokens[n.from].clause && !r.numeralBetween(n.to, m.from) {
 			return append([]colRef{}, m.cols...)
 		}
 	}
@@ -129,36 +119,6 @@ func (r *resolver) predicate(n *numeral, unit *columnMention) []colRef {
 }
 
 var copulas = set("were was are is be been have has had got get gets being still already not")
-
-// onlyCopulas reports whether there are tokens from from to to, and all of them are copulas.
-func (r *resolver) onlyCopulas(from, to int) bool {
-	for i := from; i < to; i++ {
-		if !copulas[r.prose.low(i)] {
-			return false
-		}
-	}
-	return from < to
-}
-
-// rateColumns handles rates: "7.5 t per hectare" comes from a column with "per" in its name.
-func (r *resolver) rateColumns(n *numeral) []colRef {
-	per := false
-	for i := n.to; i < n.to+3; i++ {
-		per = per || perCues[r.prose.low(i)]
-	}
-	if !per {
-		return nil
-	}
-	var cols []colRef
-	for t := range r.tables {
-		for ci, c := range r.tables[t].cols {
-			if c.role == roleNumber && hasAny(c.words, perCues) {
-				cols = append(cols, colRef{t, ci})
-			}
-		}
-	}
-	return cols
-}
 
 // isWhole reports whether a number is the whole after a part. The 500 in "120 of 500" comes from another column than
 // the 120.
@@ -214,19 +174,7 @@ func (r *resolver) isColumnName(i int) bool {
 // namesNoOtherColumn reports whether the text around a numeral names only the columns of m.
 func (r *resolver) namesNoOtherColumn(n *numeral, m *columnMention) bool {
 	for _, o := range r.nearColumns(n) {
-		if o != m && !sameColumns(o.cols, m.cols) {
-			return false
-		}
-	}
-	return true
-}
-
-func sameColumns(a, b []colRef) bool {
-	if len(a) != len(b) {
-		return false
-	}
-	for i := range a {
-		if a[i] != b[i] {
+		if o != m && !slices.Equal(o.cols, m.cols) {
 			return false
 		}
 	}
@@ -253,14 +201,8 @@ func (r *resolver) moneyColumns(n *numeral) []colRef {
 	var cols []colRef
 	for t := range r.tables {
 		for ci, c := range r.tables[t].cols {
-			if c.role != roleNumber {
-				continue
-			}
-			for _, w := range c.words {
-				if moneyWords[w] {
-					cols = append(cols, colRef{t, ci})
-					break
-				}
+			if c.role == roleNumber && hasAny(c.words, moneyWords) {
+				cols = append(cols, colRef{t, ci})
 			}
 		}
 	}
@@ -282,11 +224,6 @@ func (r *resolver) columnContext(s, bi int) columnBinding {
 func (r *resolver) isUnitOfEarlier(m *columnMention) bool {
 	if r.introducesLabel(m) {
 		return true
-	}
-	for i := m.from - 1; m.period && i >= max(0, m.from-3); i-- {
-		if r.numeralAt[i] >= 0 {
-			return true // "2,983 in the first quarter"
-		}
 	}
 	for i := m.from - 1; i >= 0 && i >= m.from-3; i-- {
 		if k := r.numeralAt[i]; k >= 0 {

@@ -190,7 +190,7 @@ func (r *resolver) countNonZero(k, t, want int) *candidate {
 	}
 	w := stem(r.prose.low(noun))
 	if !slices.ContainsFunc(tab.cols, func(c column) bool {
-		return c.unique && (c.role == roleText && containsWord(c.words, w) || c.role == roleDate && w == "day")
+		return c.unique && (c.role == roleText && slices.Contains(c.words, w) || c.role == roleDate && w == "day")
 	}) {
 		return nil
 	}

@@ -3,6 +3,7 @@ package cite
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -69,19 +70,46 @@ const monthWord = `(jan(?:uary|uar|eiro)?|feb(?:ruary|ruar)?|fevereiro|mar(?:ch)
 var (
 	isoDay = regexp.MustCompile(
 		`^(\d{4})-(\d{2})-(\d{2})(?:[T ](\d{2}):(\d{2})(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:?\d{2})?)?`)
-	isoMonth = regexp.MustCompile(`^(\d{4})-(\d{2})(?:$|[^\d-])`)
-	isoQuart = regexp.MustCompile(`^(\d{4})[- ]?[Qq]([1-4])(?:$|\W)`)
-	slashDay = regexp.MustCompile(`^(\d{4})/(\d{1,2})/(\d{1,2})(?:$|\D)`)
-	dotDay   = regexp.MustCompile(`^(\d{1,2})\.(\d{1,2})\.(\d{4})(?:$|\D)`)
-	shortDay = regexp.MustCompile(`^(\d{1,2})/(\d{1,2})/(\d{4})(?:$|\D)`)
-	dayMonth = regexp.MustCompile(`^(?i)(\d{1,2})(?:st|nd|rd|th|\.|º)?[ \x{a0}](?:of |de )?` + monthWord +
-		`(?:(?:,? | de )(\d{4})\b)?(?:$|[^\pL])`)
-	monthDay  = regexp.MustCompile(`^(?i)` + monthWord + ` (\d{1,2})(?:st|nd|rd|th)?(?:,? (\d{4}))?(?:$|[^\d\pL])`)
-	monthYear = regexp.MustCompile(`^(?i)` + monthWord + `(?:,? | de )(\d{4})(?:$|[^\d\pL])`)
-	quartYear = regexp.MustCompile(`^(?i)q([1-4])(?: |-|/|'| of )(\d{4})(?:$|[^\d\pL])`)
-	hourOnly  = regexp.MustCompile(`^(?i)(1[0-2]|[1-9]) ?([ap])(?:m\b|\.m\b\.?)`)
-	clock     = regexp.MustCompile(`^(?i)([01]?\d|2[0-4]):([0-5]\d)(?::[0-5]\d)?(?: ?([ap])\.?m\b\.?)?`)
+	hourOnly = regexp.MustCompile(`^(?i)(1[0-2]|[1-9]) ?([ap])(?:m\b|\.m\b\.?)`)
+	clock    = regexp.MustCompile(`^(?i)([01]?\d|2[0-4]):([0-5]\d)(?::[0-5]\d)?(?: ?([ap])\.?m\b\.?)?`)
 )
+
+// dateForm is a written form of dates. The other fields are the groups of its pattern, or 0. The date ends with the
+// last group that took part in the match.
+type dateForm struct {
+	pattern                   *regexp.Regexp
+	year, month, day, quarter int
+}
+
+var numericForms = []dateForm{
+	{regexp.MustCompile(`^(\d{4})-(\d{2})(?:$|[^\d-])`), 1, 2, 0, 0},
+	{regexp.MustCompile(`^(\d{4})[- ]?[Qq]([1-4])(?:$|\W)`), 1, 0, 0, 2},
+	{regexp.MustCompile(`^(\d{4})/(\d{1,2})/(\d{1,2})(?:$|\D)`), 1, 2, 3, 0},
+	{regexp.MustCompile(`^(\d{1,2})\.(\d{1,2})\.(\d{4})(?:$|\D)`), 3, 2, 1, 0},
+	{regexp.MustCompile(`^(0?[1-9]|1[0-2])/(\d{1,2})/(\d{4})(?:$|\D)`), 3, 1, 2, 0},
+	{regexp.MustCompile(`^(\d{1,2})/(\d{1,2})/(\d{4})(?:$|\D)`), 3, 2, 1, 0},
+	{regexp.MustCompile(`^(?i)(\d{1,2})(?:st|nd|rd|th|\.|º)?[ \x{a0}](?:of |de )?` + monthWord +
+		`(?:(?:,? | de )(\d{4})\b)?(?:$|[^\pL])`), 3, 2, 1, 0},
+}
+
+var wordForms = []dateForm{
+	{regexp.MustCompile(`^(?i)q([1-4])(?: |-|/|'| of )(\d{4})(?:$|[^\d\pL])`), 2, 0, 0, 1},
+	{regexp.MustCompile(`^(?i)` + monthWord + `(?:,? | de )(\d{4})(?:$|[^\d\pL])`), 2, 1, 0, 0},
+	{regexp.MustCompile(`^(?i)` + monthWord + ` (\d{1,2}(?:st|nd|rd|th)?)(?:,? (\d{4}))?(?:$|[^\d\pL])`),
+		3, 1, 2, 0},
+}
+
+// scanForms reads a date in one of the forms, and its length, which is 0 if there is none.
+func scanForms(s string, forms []dateForm) (date, int) {
+	for _, f := range forms {
+		if m := f.pattern.FindStringSubmatchIndex(s); m != nil {
+			d := date{year: submatch(s, m, f.year), month: submatch(s, m, f.month), day: submatch(s, m, f.day),
+				quarter: submatch(s, m, f.quarter), hour: -1, minute: -1}
+			return d, slices.Max(m[2:])
+		}
+	}
+	return noTime, 0
+}
 
 // scanDate reads a date at the start of s. n is its length.
 func scanDate(s string) (d date, n int, ok bool) {
@@ -94,7 +122,7 @@ func scanDate(s string) (d date, n int, ok bool) {
 	if c := s[0]; c >= '0' && c <= '9' {
 		d, n = scanNumericDate(s)
 	} else {
-		d, n = scanWordDate(s)
+		d, n = scanForms(s, wordForms)
 	}
 	return d, n, n > 0 && d.valid()
 }
@@ -145,34 +173,8 @@ func scanNumericDate(s string) (date, int) {
 		}
 		return d, m[1]
 	}
-	if m := isoMonth.FindStringSubmatchIndex(s); m != nil {
-		return date{year: submatch(s, m, 1), month: submatch(s, m, 2), hour: -1, minute: -1}, m[5]
-	}
-	if m := isoQuart.FindStringSubmatchIndex(s); m != nil {
-		return date{year: submatch(s, m, 1), quarter: submatch(s, m, 2), hour: -1, minute: -1}, m[5]
-	}
-	if m := slashDay.FindStringSubmatchIndex(s); m != nil {
-		return date{year: submatch(s, m, 1), month: submatch(s, m, 2), day: submatch(s, m, 3), hour: -1, minute: -1},
-			m[7]
-	}
-	if m := dotDay.FindStringSubmatchIndex(s); m != nil {
-		return date{year: submatch(s, m, 3), month: submatch(s, m, 2), day: submatch(s, m, 1), hour: -1, minute: -1},
-			m[7]
-	}
-	if m := shortDay.FindStringSubmatchIndex(s); m != nil {
-		d := date{year: submatch(s, m, 3), month: submatch(s, m, 1), day: submatch(s, m, 2), hour: -1, minute: -1}
-		if d.month > 12 {
-			d.month, d.day = d.day, d.month
-		}
-		return d, m[7]
-	}
-	if m := dayMonth.FindStringSubmatchIndex(s); m != nil {
-		d := date{month: monthNumber(s[m[4]:m[5]]), day: submatch(s, m, 1), year: submatch(s, m, 3), hour: -1,
-			minute: -1}
-		if m[6] >= 0 {
-			return d, m[7]
-		}
-		return d, m[5]
+	if d, n := scanForms(s, numericForms); n > 0 {
+		return d, n
 	}
 	if m := hourOnly.FindStringSubmatchIndex(s); m != nil {
 		d := date{hour: submatch(s, m, 1) % 12}
@@ -191,40 +193,18 @@ func scanNumericDate(s string) (date, int) {
 	return noTime, 0
 }
 
-// scanWordDate reads a date that begins with a letter, and its length, which is 0 if there is none.
-func scanWordDate(s string) (date, int) {
-	if m := quartYear.FindStringSubmatchIndex(s); m != nil {
-		return date{quarter: submatch(s, m, 1), year: submatch(s, m, 2), hour: -1, minute: -1}, m[5]
-	}
-	if m := monthYear.FindStringSubmatchIndex(s); m != nil {
-		return date{month: monthNumber(s[m[2]:m[3]]), year: submatch(s, m, 2), hour: -1, minute: -1}, m[5]
-	}
-	if m := monthDay.FindStringSubmatchIndex(s); m != nil {
-		d := date{month: monthNumber(s[m[2]:m[3]]), day: submatch(s, m, 2), year: submatch(s, m, 3), hour: -1,
-			minute: -1}
-		if m[6] >= 0 {
-			return d, m[7]
-		}
-		end := m[5]
-		if rest := s[end:]; len(rest) >= 2 && ordinalEndings[strings.ToLower(rest[:2])] {
-			end += 2
-		}
-		return d, end
-	}
-	return noTime, 0
-}
-
-// submatch returns submatch i as a number, or 0 if it did not take part in the match.
+// submatch returns group i, a number or the name of a month. It returns 0 if i is 0 or the group did not take part in
+// the match.
 func submatch(s string, m []int, i int) int {
-	if m[2*i] < 0 {
+	if i == 0 || m[2*i] < 0 {
 		return 0
 	}
-	n, _ := strconv.Atoi(s[m[2*i]:m[2*i+1]]) // the pattern allows digits only
-	return n
-}
-
-func monthNumber(w string) int {
-	return months[strings.TrimSuffix(strings.ToLower(w), ".")]
+	w := s[m[2*i]:m[2*i+1]]
+	if k := digitRun(w); k > 0 {
+		n, _ := strconv.Atoi(w[:k]) // at most four digits
+		return n
+	}
+	return months[strings.ToLower(w)]
 }
 
 // cellDate reads a cell as a date: the ISO forms of the kinds date, timestamp and time, and common forms in text

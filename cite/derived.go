@@ -32,17 +32,8 @@ func (r *resolver) derived() {
 		if n.percent && r.prose.low(n.to) == "of" && ofAllWords[r.prose.low(n.to+1)] {
 			r.offer(k, r.shareOfTotal(k))
 		}
-		if c := r.found[k]; c != nil && c.conf >= 0.6 {
-			continue
-		}
-		if c := r.found[k]; c != nil && c.conf >= 0.6 {
-			continue
-		}
 		r.offer(k, r.ratioBeside(k))
 		r.offer(k, r.countedWhole(k))
-		if c := r.found[k]; c != nil && c.conf >= 0.6 {
-			continue
-		}
 		if c, final := r.shareOfSum(k); final {
 			r.offer(k, c)
 			continue
@@ -111,12 +102,7 @@ func (r *resolver) numericColumns(k, t int) (cols []int, bound bool) {
 
 // namesRow reports whether the numeral is bound to rows by its own sentence, or by a pronoun, list item or heading.
 func (r *resolver) namesRow(k int) bool {
-	for _, b := range r.bindings[k] {
-		if b.strength >= inherited {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(r.bindings[k], func(b binding) bool { return b.strength >= inherited })
 }
 
 // clauseNamesRow reports whether the numeral's own clause names a row, or the numeral inherits one.
@@ -125,9 +111,6 @@ func (r *resolver) clauseNamesRow(k int) bool {
 	for _, b := range r.bindings[k] {
 		if b.strength == inSentence && len(b.by) > 0 &&
 			r.prose.tokens[b.by[0].from].clause == r.prose.tokens[n.from].clause {
-			return true
-		}
-		if b.strength == inherited {
 			return true
 		}
 	}
@@ -251,13 +234,7 @@ func (r *resolver) saysDifference(n *numeral) bool {
 			return true
 		}
 	}
-	if w := p.low(n.from - 1); diffCues[w] && !(w == "by" && r.isPassiveBy(n.from-1)) {
-		return true
-	}
 	from := n.to
-	if p.low(from) == "(" {
-		from = r.afterWhole(n)
-	}
 	for i := from; i < from+6 && i < len(p.tokens) && !conjunctions[p.low(i)] &&
 		(p.tokens[i].word || p.low(i) == "€" || p.low(i) == "$") && r.numeralAt[i] < 0; i++ {
 		if diffCues[p.low(i)] && !r.isColumnName(i) {
@@ -282,18 +259,8 @@ func (r *resolver) isPassiveBy(i int) bool {
 	return strings.HasSuffix(w, "ed") && !diffCues[w] && !changeVerbs[w]
 }
 
-// saysRemaining reports whether the number is a remainder: "leaves 70 GB free", "12 seats remaining".
-func (r *resolver) saysRemaining(n *numeral) bool {
-	if leftCues[r.prose.low(n.from-1)] {
-		return true
-	}
-	for i := n.to; i < n.to+3 && i < len(r.prose.tokens) && r.prose.tokens[i].word; i++ {
-		if leftCues[r.prose.low(i)] {
-			return true
-		}
-	}
-	return false
-}
+// saysRemaining reports whether the number is a remainder: "leaves 70 GB free".
+func (r *resolver) saysRemaining(n *numeral) bool { return leftCues[r.prose.low(n.from-1)] }
 
 // refOf returns the reference to a cell.
 func (r *resolver) refOf(c cellRef) string {

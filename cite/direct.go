@@ -2,6 +2,7 @@ package cite
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -61,8 +62,7 @@ func (r *resolver) namesOtherRow(k int, h hit) bool {
 			continue
 		}
 		near := m.from >= n.to && r.isTied(n, m) ||
-			m.to <= n.from && r.prose.tokens[m.from].clause == r.prose.tokens[n.from].clause &&
-				!r.numeralBetween(m.to, n.from)
+			m.to <= n.from && !r.numeralBetween(m.to, n.from)
 		if near && len(intersect(b.rows, h.rows)) == 0 {
 			r.conflict[k] = r.cell(h.table, int(h.rows[0]), h.col, 0)
 			return true
@@ -123,9 +123,6 @@ func (r *resolver) resolveDate(k int) {
 		bound := boundColumns(cb, h.table)
 		if len(rows) > 0 && (!cb.strong || bound[h.col] || !r.hasDateColumn(h.table, bound)) {
 			c := r.cell(h.table, int(rows[0]), h.col, 1)
-			if !bound[h.col] {
-				c.conf = 0.97
-			}
 			r.offer(k, c)
 		} else if r.conflict[k] == nil {
 			r.conflict[k] = r.cell(h.table, int(h.rows[0]), h.col, 0)
@@ -165,12 +162,11 @@ func (r *resolver) hasDateColumn(t int, bound map[int]bool) bool {
 
 // bindingOf returns the binding of numeral k to a row of table t, or nil.
 func (r *resolver) bindingOf(k, t int) *binding {
-	for i := range r.bindings[k] {
-		if r.bindings[k][i].table == t {
-			return &r.bindings[k][i]
-		}
+	i := slices.IndexFunc(r.bindings[k], func(b binding) bool { return b.table == t })
+	if i < 0 {
+		return nil
 	}
-	return nil
+	return &r.bindings[k][i]
 }
 
 // dateHits returns the cells that a date names. For a time of day without a date, it searches all date columns.
@@ -244,24 +240,19 @@ func (r *resolver) resolveNumber(k int) {
 	}
 	if !n.percent && !n.points {
 		r.offer(k, r.rowCount(k))
-		if r.found[k] != nil && r.found[k].conf >= 0.9 {
-			return
-		}
 	}
-	if !r.isAboutGroup(k) {
-		c := r.cellInBoundRows(k)
-		if c != nil && r.isComparison(n) {
-			c.conf *= 0.55 // "five more than": a difference fits better
-		}
-		if c != nil && c.formula == "" && n.hedge != exactly && len(r.denominators(n)) > 0 {
-			c.conf *= 0.55 // "about 60 per ticket": a ratio fits better
-		}
-		if c != nil && r.isChangedBy(n) && c.formula == "" && !r.isChangeColumn(c.table, c.col) {
-			c.conf *= 0.3 // "shrank by 7": a change, not a cell
-			r.conflict[k] = c
-		}
-		r.offer(k, c)
+	c := r.cellInBoundRows(k)
+	if c != nil && r.isComparison(n) {
+		c.conf *= 0.55 // "five more than": a difference fits better
 	}
+	if c != nil && c.formula == "" && n.hedge != exactly && len(r.denominators(n)) > 0 {
+		c.conf *= 0.55 // "about 60 per ticket": a ratio fits better
+	}
+	if c != nil && r.isChangedBy(n) && c.formula == "" && !r.isChangeColumn(c.table, c.col) {
+		c.conf *= 0.3 // "shrank by 7": a change, not a cell
+		r.conflict[k] = c
+	}
+	r.offer(k, c)
 	if r.found[k] == nil || r.found[k].conf < 0.8 {
 		r.offer(k, r.echoNumber(n))
 	}
@@ -271,52 +262,13 @@ var comparativeWords = set(
 	"more fewer less higher lower ahead behind longer shorter above below older younger faster slower quicker " +
 		"cheaper mehr weniger")
 
-// isComparison reports whether the number is a difference, as in "five more than" and "308 units behind".
-func (r *resolver) isComparison(n *numeral) bool {
-	p := r.prose
-	if w := p.low(n.from - 1); (w == "more" || w == "less" || w == "fewer") &&
-		(p.low(n.to) == "than" || p.low(n.to+1) == "than") {
-		return true // "mais 7,9% do que"
-	}
-	return comparativeWords[p.low(n.to)] ||
-		!r.labelStartsAt(n.to+1) && n.to+1 < len(p.tokens) && p.tokens[n.to].word && !linkWords[p.low(n.to)] &&
-			comparativeWords[p.low(n.to+1)]
-}
-
-// labelStartsAt reports whether a label begins at token i.
-func (r *resolver) labelStartsAt(i int) bool {
-	if i >= len(r.prose.tokens) {
-		return false
-	}
-	for _, m := range r.bySentence[r.prose.tokens[i].sentence] {
-		if m.from == i {
-			return true
-		}
-	}
-	return false
-}
-
-// isAboutGroup reports whether the number is about several rows together, as in "A, B and C together have 785".
-func (r *resolver) isAboutGroup(k int) bool {
-	n := &r.numerals[k]
-	if r.paired[n.from] != nil {
-		return false
-	}
-	for _, b := range r.bindings[k] {
-		if len(b.group) > 1 && b.strength == inSentence {
-			return r.sentenceHasCue(n, groupCues) && b.by[0].to <= n.from
-		}
-	}
-	return false
-}
+// isComparison reports whether the number is a difference, as in "five more than".
+func (r *resolver) isComparison(n *numeral) bool { return comparativeWords[r.prose.low(n.to)] }
 
 // topN handles "top 3", "the top two" and "first five".
 func (r *resolver) topN(n *numeral) *candidate {
 	p := r.prose
 	w := p.low(n.from - 1)
-	if w == "full" || w == "the" {
-		w = p.low(n.from - 2)
-	}
 	if w != "top" && w != "bottom" && w != "latest" && w != "first" && w != "last" || n.percent || n.scaled ||
 		len(n.readings) == 0 {
 		return nil
@@ -358,7 +310,7 @@ func (r *resolver) rowCount(k int) *candidate {
 			return nil
 		}
 		for t := len(r.tables) - 1; t >= 0; t-- {
-			if r.tables[t].rowCount == count && !r.isPartial(t) && count > 1 {
+			if r.tables[t].rowCount == count && r.tables[t].whole && count > 1 {
 				return r.countOf(t, 0.95)
 			}
 		}
@@ -377,24 +329,24 @@ func (r *resolver) rowCount(k int) *candidate {
 			if c.role != roleText && c.role != roleDate && !(c.key && c.unique && !c.integerID()) {
 				continue
 			}
-			if !containsWord(c.words, w) &&
+			if !slices.Contains(c.words, w) &&
 				!(c.role == roleDate && c.unique && periodNames[w] && tab.rowCount == count && r.countsAllRows(n)) {
 				continue
 			}
 			if c.role == roleDate && measured {
 				continue // "four gifts" beside a column last_gift
 			}
-			if c.unique && tab.rowCount == count && !r.isPartial(t) {
+			if c.unique && tab.rowCount == count && r.tables[t].whole {
 				return r.countOf(t, 0.95)
 			}
 		}
-		if tab.rowCount != count || r.isPartial(t) || len(tab.rows) < 2 && count != 1 || measured {
+		if tab.rowCount != count || !r.tables[t].whole || len(tab.rows) < 2 && count != 1 || measured {
 			continue
 		}
 		switch {
 		case nouns[p.low(noun)] || hasWord(tab.sql, p.low(noun)):
 			return r.countOf(t, 0.9)
-		case plural && !r.isUnitWord(p.low(noun)):
+		case plural && !measures[p.low(noun)]:
 			return r.countOf(t, 0.65)
 		}
 	}
@@ -419,18 +371,16 @@ func (r *resolver) countOfAll(n *numeral, count int) *candidate {
 		return nil
 	}
 	for t := len(r.tables) - 1; t >= 0; t-- {
-		if r.tables[t].rowCount == count && !r.isPartial(t) && count > 1 {
+		if r.tables[t].rowCount == count && r.tables[t].whole && count > 1 {
 			return r.countOf(t, 0.65)
 		}
 	}
 	return nil
 }
 
+// measures are units of measure, not things that rows stand for.
 var measures = set("minutes minute hours hour days day seconds km mb gb ms mwh kwh euros euro dollars eur usd " +
 	"degrees percent points times weeks years units tickets")
-
-// isUnitWord reports whether a word is a unit of measure, not a thing that rows stand for.
-func (r *resolver) isUnitWord(w string) bool { return measures[w] }
 
 // namesNumericColumn reports whether the noun after the number names a numeric column, so that the number is one of its
 // cells.
@@ -445,20 +395,6 @@ func (r *resolver) namesNumericColumn(n *numeral) bool {
 		}
 	}
 	return false
-}
-
-func containsWord(name []string, w string) bool {
-	for _, x := range name {
-		if x == w {
-			return true
-		}
-	}
-	return false
-}
-
-// isPartial reports whether a table lacks rows of its query.
-func (r *resolver) isPartial(t int) bool {
-	return !r.tables[t].whole
 }
 
 func (r *resolver) countOf(t int, conf float64) *candidate {
@@ -479,9 +415,6 @@ func (r *resolver) nounAfter(n *numeral) int {
 			break
 		}
 		if articles[t.low] || linkWords[t.low] {
-			if i == n.to && t.low == "of" {
-				continue
-			}
 			break
 		}
 		if strings.HasSuffix(t.low, "s") || r.columnWords[stem(t.low)] || last < 0 {

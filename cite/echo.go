@@ -2,6 +2,7 @@ package cite
 
 import (
 	"math/big"
+	"slices"
 	"strings"
 	"unicode"
 )
@@ -35,9 +36,7 @@ func (r *resolver) collectEchoesFrom(formula string, t int, s string) {
 		}
 		n := &found[i]
 		e := echo{formula: formula, table: t, percent: n.percent, date: n.date}
-		if n.kind == calendar {
-			e.val = nil
-		} else if len(n.readings) > 0 {
+		if n.kind != calendar && len(n.readings) > 0 {
 			e.val = n.readings[0].val
 		}
 		e.next = stem(p.low(n.to))
@@ -48,17 +47,12 @@ func (r *resolver) collectEchoesFrom(formula string, t int, s string) {
 // echoDate handles a date that repeats one of the question or the SQL.
 func (r *resolver) echoDate(n *numeral) *candidate {
 	for _, e := range r.echoes {
-		if e.date.isZero() || n.date.isZero() {
-			continue
-		}
-		if n.date.covers(e.date) {
-			return r.echoCandidate(e, 0.85, r.dateValue(n))
+		if !e.date.isZero() && !n.date.isZero() && n.date.covers(e.date) {
+			return r.echoCandidate(e, 0.85, n.date.String())
 		}
 	}
 	return nil
 }
-
-func (r *resolver) dateValue(n *numeral) string { return n.date.String() }
 
 // echoNumber handles a number that repeats one of the question or the SQL. It requires a cue ("top", "at least",
 // "last") before the number, or the same noun after it.
@@ -69,13 +63,8 @@ func (r *resolver) echoNumber(n *numeral) *candidate {
 	cued := r.hasCueBefore(n, rangeCues, 4)
 	next := stem(r.prose.low(n.to))
 	for _, e := range r.echoes {
-		if e.val == nil || e.percent != n.percent && (e.table < 0 || !cued) {
+		if e.val == nil || e.percent != n.percent && (e.table < 0 || !cued) || !n.fitsExactly(e.val) {
 			continue
-		}
-		if _, ok := n.fitsExactly(e.val); !ok {
-			if _, ok = n.fitsExactly(new(big.Rat).Mul(e.val, ratHundred)); !ok || !n.percent {
-				continue
-			}
 		}
 		switch {
 		case cued:
@@ -87,14 +76,11 @@ func (r *resolver) echoNumber(n *numeral) *candidate {
 	return nil
 }
 
-// fitsExactly reports whether the number equals v, without rounding.
-func (n *numeral) fitsExactly(v *big.Rat) (float64, bool) {
-	for _, rd := range n.readings {
-		if rd.val.Cmp(v) == 0 {
-			return 1, true
-		}
-	}
-	return 0, false
+// fitsExactly reports whether the number equals v, or the percentage for v, without rounding.
+func (n *numeral) fitsExactly(v *big.Rat) bool {
+	return slices.ContainsFunc(n.readings, func(rd reading) bool {
+		return rd.val.Cmp(v) == 0 || n.percent && rd.val.Cmp(new(big.Rat).Mul(v, ratHundred)) == 0
+	})
 }
 
 func (r *resolver) echoCandidate(e echo, conf float64, value string) *candidate {

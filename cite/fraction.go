@@ -47,19 +47,13 @@ func (p *prose) fraction(n *numeral, i int) bool {
 		return false // a quarter of a year
 	}
 	if low == "half" {
-		article = article || !rangeCues[p.low(i-1)] && !ordinalWord(p.low(i-1)) || partHedges[p.low(i-1)]
+		article = article || !rangeCues[p.low(i-1)] || partHedges[p.low(i-1)]
 	}
 	if !article {
 		return false
 	}
 	n.setFraction(1, below)
 	return true
-}
-
-// ordinalWord reports whether "half" after this word means a half of a period, as in "the first half".
-func ordinalWord(w string) bool {
-	_, ok := ordinals[w]
-	return ok || w == "other" || w == "2nd" || w == "1st"
 }
 
 // countedParts reads fractions with a numerator: "two thirds", "three-quarters", "one third".
@@ -80,9 +74,6 @@ func (p *prose) countedParts(n *numeral, v int64, i int) bool {
 
 // oneIn reads "one in five" and "two in three".
 func (p *prose) oneIn(n *numeral, v int64, i int) bool {
-	if p.low(i+1) == "in" && p.low(i+2) == "every" {
-		i++
-	}
 	below := cardinals[p.low(i+2)]
 	if p.low(i+1) != "in" && p.low(i+1) != "every" || below <= v || below > 100 {
 		return false

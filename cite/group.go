@@ -44,9 +44,6 @@ func (r *resolver) groupSum(k int) *candidate {
 			cols = beside
 		}
 		conf := 0.75
-		if bound {
-			conf = 0.85
-		}
 		for _, ci := range cols {
 			if g.by > 0 && g.by != ci+1 {
 				continue

@@ -174,7 +174,7 @@ func (r *resolver) identifiesRow(n *numeral, ti, ci int) bool {
 	if !col.unique || !col.isNumbering() {
 		return false
 	}
-	if i >= 0 && p.tokens[i].sentence == p.tokens[n.from].sentence && containsWord(col.words, stem(p.low(i))) {
+	if i >= 0 && p.tokens[i].sentence == p.tokens[n.from].sentence && slices.Contains(col.words, stem(p.low(i))) {
 		return true
 	}
 	b := &p.blocks[p.tokens[n.from].blck]
@@ -182,7 +182,7 @@ func (r *resolver) identifiesRow(n *numeral, ti, ci int) bool {
 		return false
 	}
 	from, to := p.headerCell(b.parent, 0)
-	return to > from && containsWord(col.words, stem(p.low(from)))
+	return to > from && slices.Contains(col.words, stem(p.low(from)))
 }
 
 var monthColumns = set("month monat mes mês")
@@ -220,7 +220,7 @@ func (r *resolver) onAxis(n *numeral, col *column) bool {
 	p := r.prose
 	s := p.tokens[n.from].sentence
 	for i := max(0, n.from-3); i < n.to+2 && i < len(p.tokens); i++ {
-		if p.tokens[i].sentence == s && p.tokens[i].word && containsWord(col.words, stem(p.low(i))) &&
+		if p.tokens[i].sentence == s && p.tokens[i].word && slices.Contains(col.words, stem(p.low(i))) &&
 			!r.numeralBetween(i, n.from) && !r.numeralBetween(n.to, i) {
 			return true
 		}

@@ -1,5 +1,7 @@
 package cite
 
+import "slices"
+
 // This file matches lists of labels ("A, B and C") with lists of numerals.
 
 // pairing finds lists of labels ("A, B and C"). If a list of as many numerals is near, it assigns the numerals to the
@@ -10,7 +12,7 @@ func (r *resolver) pairing() {
 		var groups [][]*mention
 		for i := 0; i < len(ms); {
 			j := i + 1
-			for j < len(ms) && sharesColumn(ms[i], ms[j]) && r.listed(ms[j-1].to, ms[j].from) {
+			for j < len(ms) && sharesColumn(ms[i], ms[j]) && listed(ms[j-1].to, ms[j].from) {
 				j++
 			}
 			if j-i > 1 {
@@ -29,21 +31,11 @@ func (r *resolver) pairing() {
 
 // sharesColumn reports whether two mentions name rows by the same column.
 func sharesColumn(a, b *mention) bool {
-	for i := range a.hits {
-		if b.hit(dim{a.hits[i].table, a.hits[i].col}) != nil {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(a.hits, func(h hit) bool { return b.hit(dim{h.table, h.col}) != nil })
 }
 
 // listed reports whether at most three tokens separate two labels, as commas and conjunctions do.
-func (r *resolver) listed(from, to int) bool {
-	if to <= from || to-from > 3 {
-		return false
-	}
-	return true
-}
+func listed(from, to int) bool { return to > from && to-from <= 3 }
 
 // pairSentence finds the lists of numerals in a sentence and pairs them with its lists of labels.
 func (r *resolver) pairSentence(s int, ms []*mention, groups [][]*mention) {

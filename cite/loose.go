@@ -1,5 +1,7 @@
 package cite
 
+import "slices"
+
 // This file finds cells without a label that names their row.
 
 // unlabelledCell returns a matching cell if the text names no row for the numeral, or the result has only one.
@@ -24,7 +26,7 @@ func (r *resolver) unlabelledCell(k int) *candidate {
 		switch {
 		case len(t.rows) == 1 && r.superseded(k, h.table, h.col), r.isOfOtherPeriod(n, h.table):
 			continue
-		case cb.strong && !bound[h.col] && r.bindsNumericColumn(cb, h.table):
+		case cb.strong && !bound[h.col]:
 			continue
 		case strict:
 			continue
@@ -70,22 +72,7 @@ func (r *resolver) cellOfOnlyRow(k int) *candidate {
 
 // hasAny reports whether a name contains any of the words.
 func hasAny(name []string, words map[string]bool) bool {
-	for _, w := range name {
-		if words[w] {
-			return true
-		}
-	}
-	return false
-}
-
-// bindsNumericColumn reports whether a column binding has a numeric column of table t.
-func (r *resolver) bindsNumericColumn(cb columnBinding, t int) bool {
-	for _, c := range cb.cols {
-		if c.table == t && r.tables[t].cols[c.col].role == roleNumber {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(name, func(w string) bool { return words[w] })
 }
 
 // contradictsExtreme reports whether the text calls the number the highest or lowest although the cell is not.

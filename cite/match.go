@@ -337,12 +337,9 @@ var participles = set("overdue sold won lost open paid sent met late taken left 
 
 // hasParticiple reports whether the name of a column contains a participle.
 func hasParticiple(name []string) bool {
-	for _, w := range name {
-		if participles[w] || len(w) > 4 && strings.HasSuffix(w, "ed") {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(name, func(w string) bool {
+		return participles[w] || len(w) > 4 && strings.HasSuffix(w, "ed")
+	})
 }
 
 // inTable reports whether the numeral is in a table, whose headers name the columns.

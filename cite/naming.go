@@ -3,20 +3,18 @@ package cite
 import (
 	"slices"
 	"sort"
-	"strconv"
 	"strings"
 	"unicode"
 )
 
-// This file finds where the text names columns: by the words of their names, by related words and synonyms, by acronyms
-// and by periods.
+// This file finds where the text names columns: by the words of their names, by related words and synonyms, and by
+// acronyms.
 
 // columnMention is a place in the text that names columns.
 type columnMention struct {
 	from, to int
 	cols     []colRef
 	full     bool // the text has the whole name
-	period   bool // "the fourth quarter" of a column q4
 	vague    bool // a word such as "average", which does not say what is measured
 }
 
@@ -77,14 +75,7 @@ func verbStems(w string) []string {
 
 // hasStop reports whether the name of a column contains a stop word: "goals" is not the full name of goals_for.
 func (r *resolver) hasStop(cols []colRef) bool {
-	for _, c := range cols {
-		for _, w := range r.tables[c.table].cols[c.col].words {
-			if stop[w] {
-				return true
-			}
-		}
-	}
-	return false
+	return slices.ContainsFunc(cols, func(c colRef) bool { return hasAny(r.tables[c.table].cols[c.col].words, stop) })
 }
 
 // weight returns how much a word contributes to a match with a column name.
@@ -143,9 +134,6 @@ func (r *resolver) columnAt(i int, byWord map[string][]colRef, words map[colRef]
 		return nil
 	}
 	if m := r.acronymAt(i, byWord); m != nil {
-		return m
-	}
-	if m := r.periodColumn(i, byWord); m != nil {
 		return m
 	}
 	if m := r.compoundAt(i, byWord); m != nil {
@@ -270,31 +258,6 @@ func (r *resolver) nearColumns(n *numeral) []*columnMention {
 	ms := r.colBySentence[r.prose.tokens[n.from].sentence]
 	i := sort.Search(len(ms), func(i int) bool { return ms[i].from >= n.from })
 	return ms[max(0, i-maxNear):min(len(ms), i+maxNear)]
-}
-
-// periodColumn reads "month 5" as a column m5 and "the fourth quarter" as q4.
-func (r *resolver) periodColumn(i int, byWord map[string][]colRef) *columnMention {
-	p := r.prose
-	name, at := p.low(i), i
-	number := ""
-	switch v, ok := ordinals[name]; {
-	case ok && periodNames[p.low(i+1)]:
-		name, number, at = p.low(i+1), strconv.FormatInt(v, 10), i+1
-	case !periodNames[name]:
-		return nil
-	default:
-		if at++; p.low(at) == "-" {
-			at++
-		}
-		number = p.low(at)
-	}
-	if len(number) > 2 || !isDigits(number) {
-		return nil
-	}
-	if cols := byWord[name[:1]+number]; len(cols) > 0 {
-		return &columnMention{from: i, to: at + 1, cols: cols, full: true, period: true}
-	}
-	return nil
 }
 
 // acronymAt reads "monthly active users" as the column mau.

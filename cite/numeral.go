@@ -2,6 +2,7 @@ package cite
 
 import (
 	"math/big"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -60,22 +61,13 @@ type numeral struct {
 type reading struct{ val, unit *big.Rat }
 
 // clip returns the part of a text that is analysed, cut at a rune boundary.
-func clip(text string) string {
-	if len(text) <= maxText {
-		return text
-	}
-	n := maxText
-	for n > 0 && !utf8.RuneStart(text[n]) {
-		n--
-	}
-	return text[:n]
-}
+func clip(text string) string { return clipRunes(text, maxText) }
 
 // scanNumerals finds the numerals. more is true if it stopped at maxNumerals.
 func scanNumerals(p *prose) (found []numeral, more bool) {
 	digits := 0
-	for i := range p.tokens {
-		if low := p.tokens[i].low; low != "" && low[0] >= '0' && low[0] <= '9' {
+	for _, t := range p.tokens {
+		if t.low != "" && t.low[0] >= '0' && t.low[0] <= '9' {
 			digits++
 		}
 	}
@@ -352,14 +344,7 @@ func separator(s string) string {
 	return ""
 }
 
-func isSpace(sep string) bool {
-	for _, s := range spaces {
-		if s == sep {
-			return true
-		}
-	}
-	return false
-}
+func isSpace(sep string) bool { return slices.Contains(spaces, sep) }
 
 // exponent returns the length of the exponent with which s begins, or 0.
 func exponent(s string) int {
@@ -536,10 +521,7 @@ func isCapitalised(w string) bool {
 
 // scaleOf returns the power of ten for a word after a number, or 0.
 func scaleOf(w string) int {
-	if w == "m" || w == "b" || w == "t" || w == "mm" {
-		if w == "m" || w == "b" {
-			return scales[w] // 1.2m, 3b; the resolver also tries them unscaled
-		}
+	if w == "t" || w == "mm" { // tonnes, millimetres
 		return 0
 	}
 	return scales[strings.ToLower(w)]
@@ -579,16 +561,12 @@ func nextWord(s string) (string, int) {
 // readPrefix reads the sign, the currency and the # before a number.
 func (p *prose) readPrefix(n *numeral, i int) {
 	at := n.start
-	take := func() (rune, int) {
-		r, size := utf8.DecodeLastRuneInString(p.text[:at])
-		return r, size
-	}
-	r, size := take()
+	r, size := utf8.DecodeLastRuneInString(p.text[:at])
 	if unicode.Is(unicode.Sc, r) {
 		n.currency = true
 		at -= size
 		n.start = at
-		r, size = take()
+		r, size = utf8.DecodeLastRuneInString(p.text[:at])
 	} else if r == '#' {
 		n.hash = true
 	}
@@ -651,10 +629,7 @@ func (p *prose) scanWord(i int) (numeral, bool) {
 
 // wordSuffix reads the scale and unit after a number in words.
 func (p *prose) wordSuffix(n *numeral, at int) {
-	rest := p.text[at:]
-	if len(rest) > 64 {
-		rest = clipRunes(rest, 64)
-	}
+	rest := clipRunes(p.text[at:], 64)
 	word, off := nextWord(rest)
 	if s := scaleOf(word); s >= 3 && len(word) > 3 {
 		n.rescale(s)
@@ -670,6 +645,9 @@ func (p *prose) wordSuffix(n *numeral, at int) {
 
 // clipRunes returns at most n bytes of s, cut at a rune boundary.
 func clipRunes(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
 	for n > 0 && !utf8.RuneStart(s[n]) {
 		n--
 	}

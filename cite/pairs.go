@@ -330,7 +330,8 @@ func (r *resolver) usesBoundRow(k int, x, y cellRef) bool {
 		if b.strength < inherited || len(b.rows) != 1 {
 			continue
 		}
-		if b.table == x.table && contains(b.rows, x.row) || b.table == y.table && contains(b.rows, y.row) {
+		if b.table == x.table && slices.Contains(b.rows, int32(x.row)) ||
+			b.table == y.table && slices.Contains(b.rows, int32(y.row)) {
 			return true
 		}
 		if b.table == x.table || b.table == y.table {

@@ -3,6 +3,7 @@ package cite
 import (
 	"fmt"
 	"math/big"
+	"slices"
 	"strings"
 )
 
@@ -42,7 +43,7 @@ func (r *resolver) resolveParallels() {
 	}
 	found := false
 	for _, s := range order {
-		if ks := slots[s]; len(ks) >= minParallel && r.anyUnresolved(ks) {
+		if ks := slots[s]; len(ks) >= minParallel && slices.ContainsFunc(ks, r.isUnresolved) {
 			found = r.applyCommonFormula(ks) || found
 		}
 	}
@@ -66,15 +67,6 @@ func (r *resolver) isPlainNumber(n *numeral) bool {
 // isUnresolved reports whether a numeral has no footnote with enough confidence.
 func (r *resolver) isUnresolved(k int) bool {
 	return r.found[k] == nil || r.found[k].conf < minConfidence
-}
-
-func (r *resolver) anyUnresolved(ks []int) bool {
-	for _, k := range ks {
-		if r.isUnresolved(k) {
-			return true
-		}
-	}
-	return false
 }
 
 // slotOf returns the slot of a numeral in its table or list. ok is false if it has none.

@@ -13,12 +13,15 @@ func salesTable() cite.Table {
 			{
 				Name: "channel",
 				Kind: footnote.KindText,
-			}, {Name: "orders", Kind: footnote.KindInteger}, {Name: "revenue", Kind: footnote.KindNumber},
+			},
+			{Name: "orders", Kind: footnote.KindInteger},
+			{Name: "revenue", Kind: footnote.KindNumber},
 		},
 		Rows: [][]any{
-			{
-				"Web", int64(8204), 612838.80,
-			}, {"App", int64(9911), 581775.70}, {"Store", int64(4120), 370388.00}, {"Phone", int64(610), 79910.00},
+			{"Web", int64(8204), 612838.80},
+			{"App", int64(9911), 581775.70},
+			{"Store", int64(4120), 370388.00},
+			{"Phone", int64(610), 79910.00},
 		},
 	}}
 }
@@ -70,7 +73,9 @@ func TestPercentageIsRatioOfFiguresBesideIt(t *testing.T) {
 			{
 				Name: "line",
 				Kind: footnote.KindText,
-			}, {Name: "trips", Kind: footnote.KindInteger}, {Name: "on_time", Kind: footnote.KindInteger},
+			},
+			{Name: "trips", Kind: footnote.KindInteger},
+			{Name: "on_time", Kind: footnote.KindInteger},
 		},
 		Rows: [][]any{
 			{"S1", int64(4120), int64(3831)}, {"S5", int64(2110), int64(1561)}, {"S7", int64(1655), int64(1572)},
@@ -96,11 +101,15 @@ func TestPercentageIsRatioOfFiguresBesideIt(t *testing.T) {
 func TestRateIsConvertedToUnitOfText(t *testing.T) {
 	table := cite.Table{ID: "r1", SQL: "SELECT plant, downtime_min, incidents, cost_eur FROM plants", RowCount: 2,
 		Result: footnote.Result{
-			Columns: []footnote.Column{{
-				Name: "plant",
-				Kind: footnote.KindText,
-			}, {Name: "downtime_min", Kind: footnote.KindInteger},
-				{Name: "incidents", Kind: footnote.KindInteger}, {Name: "cost_eur", Kind: footnote.KindNumber}},
+			Columns: []footnote.Column{
+				{
+					Name: "plant",
+					Kind: footnote.KindText,
+				},
+				{Name: "downtime_min", Kind: footnote.KindInteger},
+				{Name: "incidents", Kind: footnote.KindInteger},
+				{Name: "cost_eur", Kind: footnote.KindNumber},
+			},
 			Rows: [][]any{{"Gdansk", int64(4980), int64(41), 20.5}, {"Porto", int64(3312), int64(58), 19.1}},
 		}}
 	if f := formulas(t, "Gdansk's 41 incidents took about 2 hours each (83 hours of downtime).", table)["2"]; f !=

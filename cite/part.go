@@ -18,10 +18,6 @@ func (r *resolver) ratioBeside(k int) *candidate {
 	if k >= 2 && r.opensBracket(n) && r.arePartAndWhole(k-2, k-1) && n.from-r.numerals[k-1].to <= 6 {
 		return r.ratioOfFound(k, k-2, k-1)
 	}
-	if k+2 < len(r.numerals) && r.arePartAndWhole(k+1, k+2) && r.opensBracket(&r.numerals[k+1]) &&
-		r.numerals[k+1].from-n.to <= 10 {
-		return r.ratioOfFound(k, k+1, k+2)
-	}
 	return nil
 }
 
@@ -65,7 +61,7 @@ func (r *resolver) ratioOfFound(k, i, j int) *candidate {
 // the part is known too, so that no other formula may explain the numeral.
 func (r *resolver) shareOfSum(k int) (c *candidate, final bool) {
 	n := &r.numerals[k]
-	if !n.percent || k+1 >= len(r.numerals) || r.prose.low(n.to) != "of" || r.isAboutGroup(k) ||
+	if !n.percent || k+1 >= len(r.numerals) || r.prose.low(n.to) != "of" ||
 		r.sentenceHasCue(n, groupCues) {
 		return nil, false
 	}
@@ -139,7 +135,7 @@ func (r *resolver) countedWhole(k int) *candidate {
 		return nil
 	}
 	t := r.found[k-1].table
-	if v := n.readings[0].val; t < 0 || r.isPartial(t) || !v.IsInt() ||
+	if v := n.readings[0].val; t < 0 || !r.tables[t].whole || !v.IsInt() ||
 		v.Cmp(big.NewRat(int64(r.tables[t].rowCount), 1)) != 0 {
 		return nil
 	}

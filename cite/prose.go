@@ -122,10 +122,7 @@ func lineKind(s string) (blockKind, string) {
 			return item, s[len(bullet):]
 		}
 	}
-	n := 0
-	for n < len(s) && n < 4 && s[n] >= '0' && s[n] <= '9' {
-		n++
-	}
+	n := digitRun(s)
 	if n > 0 && n < 4 && len(s) > n+1 && (s[n] == '.' || s[n] == ')') && s[n+1] == ' ' {
 		return item, s[n+2:]
 	}
@@ -245,14 +242,10 @@ func (p *prose) structure() {
 func (p *prose) splitRow(b *block, clause int) int {
 	clause++
 	p.sentences = append(p.sentences, b.span)
-	cell := true
 	for i := b.span.from; i < b.span.to; i++ {
 		if p.tokens[i].low == "|" {
-			cell = true
 			b.cells = append(b.cells, i+1)
 			clause++
-		} else if cell {
-			cell = false
 		}
 		p.tokens[i].clause, p.tokens[i].sentence = clause, len(p.sentences)-1
 	}
@@ -372,8 +365,6 @@ func (p *prose) endsWithColon(b int) bool {
 	s := p.blocks[b].span
 	return s.to > s.from && p.tokens[s.to-1].low == ":"
 }
-
-var mayStyle = sieveOf(commaStyle, dotStyle)
 
 // usesDecimalComma reports whether 1.234 means 1234 in this text, judged by the numbers that can be read in only one
 // way.

@@ -1,6 +1,9 @@
 package cite
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // reason explains why a numeral has no footnote.
 func (r *resolver) reason(k int) string {
@@ -23,7 +26,7 @@ func (r *resolver) reason(k int) string {
 				continue
 			}
 			name := r.rowName(b.table, int(b.rows[0]))
-			if contains(b.rows, h.row) {
+			if slices.Contains(b.rows, int32(h.row)) {
 				return fmt.Sprintf("%s is the %s of %s, not %s", text, r.tables[h.table].cols[h.col].name, name,
 					r.wantedColumn(k, h.table))
 			}
@@ -45,16 +48,6 @@ func (r *resolver) wantedColumn(k, t int) string {
 		}
 	}
 	return "what the text says"
-}
-
-// contains reports whether a row is among rows.
-func contains(rows []int32, row int) bool {
-	for _, r := range rows {
-		if int(r) == row {
-			return true
-		}
-	}
-	return false
 }
 
 // rejectPartsOfThemselves drops the footnotes of "120 of the 120" if both are the same cell, because one of the two
@@ -129,7 +122,7 @@ func (r *resolver) matchesOtherCell(k int, c *candidate) bool {
 			continue
 		}
 		for _, b := range r.bindings[k] {
-			if b.table == h.table && contains(b.rows, h.row) {
+			if b.table == h.table && slices.Contains(b.rows, int32(h.row)) {
 				return true
 			}
 		}
@@ -168,7 +161,7 @@ func (r *resolver) rejectContradictedDates() {
 			for _, m := range b.by {
 				if j := r.numeralAt[m.from]; j >= 0 && r.found[j] != nil && r.found[j].formula == "" &&
 					distance(m, n) < 8 {
-					if !contains(b.rows, r.hits[k][0].row) {
+					if !slices.Contains(b.rows, int32(r.hits[k][0].row)) {
 						r.reasons[j] = fmt.Sprintf("%s beside it is in the row of %s", r.prose.text[n.start:n.end],
 							r.rowName(r.hits[k][0].table, r.hits[k][0].row))
 						r.found[j] = nil

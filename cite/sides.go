@@ -152,16 +152,14 @@ func (r *resolver) keepMentionedPeriod(n *numeral, bs []binding) []binding {
 	return slices.DeleteFunc(slices.Clone(bs), func(b binding) bool { return r.isOfOtherPeriod(n, b.table) })
 }
 
-// isOfOtherPeriod reports whether the text mentions another period than that of result t, and a result with the same
-// columns has the mentioned period.
+// isOfOtherPeriod reports whether the text mentions another period than that of result t, and other results have the
+// same columns for another period.
 func (r *resolver) isOfOtherPeriod(n *numeral, t int) bool {
-	others := r.tablesOfOtherPeriods(t)
-	if len(others) == 0 {
+	if len(r.tablesOfOtherPeriods(t)) == 0 {
 		return false
 	}
 	mentioned := r.mentionedPeriod(n)
-	return mentioned != 0 && !periodIncludes(r.tablePeriod(t), mentioned) &&
-		slices.ContainsFunc(others, func(u int) bool { return periodIncludes(r.tablePeriod(u), mentioned) })
+	return mentioned != 0 && !periodIncludes(r.tablePeriod(t), mentioned)
 }
 
 // periodIncludes reports whether a mentioned period includes the period at. A mentioned period without a year includes
@@ -170,29 +168,21 @@ func periodIncludes(at, mentioned int) bool {
 	return (mentioned/100 == 0 || mentioned/100 == at/100) && (mentioned%100 == 0 || mentioned%100 == at%100)
 }
 
-// mentionedPeriod returns the period in the table header over a numeral, in the first cell of its row, or right after
-// the numeral ("583 in August"). It returns 0 if there is none.
+// mentionedPeriod returns the period in the table header over a numeral, or in the first cell of its row. It returns
+// 0 if there is none.
 func (r *resolver) mentionedPeriod(n *numeral) int {
 	p := r.prose
 	b := &p.blocks[p.tokens[n.from].blck]
-	if b.kind == tableRow {
-		if b.parent >= 0 {
-			from, to := p.headerCell(b.parent, p.cellOf(n.from))
-			for i := from; i < to; i++ {
-				if at := r.periodAt(i); at != 0 {
-					return at
-				}
+	if b.parent >= 0 && b.kind == tableRow {
+		from, to := p.headerCell(b.parent, p.cellOf(n.from))
+		for i := from; i < to; i++ {
+			if at := r.periodAt(i); at != 0 {
+				return at
 			}
 		}
-		if len(b.cells) > 1 {
-			return r.periodAt(b.cells[0])
-		}
-		return 0
 	}
-	if linkWords[p.low(n.to)] {
-		if at := r.periodAt(n.to + 1); at != 0 {
-			return at
-		}
+	if len(b.cells) > 1 { // only rows of tables have cells
+		return r.periodAt(b.cells[0])
 	}
 	return 0
 }
@@ -215,21 +205,10 @@ func (r *resolver) periodAt(i int) int {
 	return 0
 }
 
-// sideOf returns -1 if the words mark a numeral as the earlier of two figures, +1 if they mark it as the later one, and
-// 0 if they do neither.
+// sideOf returns -1 if the words right before a numeral, or an arrow beside it, mark it as the earlier of two figures,
+// +1 if they mark it as the later one, and 0 if they do neither.
 func (r *resolver) sideOf(k int) int {
 	n := &r.numerals[k]
-	if s := r.sideFromWordsBefore(n); s != 0 {
-		return s
-	}
-	if r.isFollowedByRise(n) {
-		return 1
-	}
-	return 0
-}
-
-// sideFromWordsBefore returns the side that the words right before a numeral, or an arrow beside it, indicate.
-func (r *resolver) sideFromWordsBefore(n *numeral) int {
 	if r.isArrow(n.to) {
 		return -1 // "808,569 → 834,125"
 	}
@@ -276,7 +255,7 @@ func (r *resolver) superseded(k, t, ci int) bool {
 	tab := &r.tables[t]
 	var ends [2]bool // whether there is an earlier one, and a later one
 	for o := range tab.cols[:min(len(tab.cols), 4*maxColumns)] {
-		if d := tab.compareAge(ci, o); d != 0 && !r.namesOnlyOne(n, t, ci, o) {
+		if d := tab.compareAge(ci, o); d != 0 {
 			ends[(1-d)/2] = true
 		}
 	}
@@ -301,19 +280,17 @@ func (r *resolver) superseded(k, t, ci int) bool {
 		}
 		return !ends[1]
 	}
-	return ends[1] && !hasAny(tab.cols[ci].words, plannedWords) && !r.mentionsPast(n, t, tab.cols[ci].age)
+	return ends[1] && !hasAny(tab.cols[ci].words, plannedWords) && !r.mentionsPast(n)
 }
 
-// mentionsPast reports whether the sentence contains a word for a time other than the year of the whole result or of
-// the column. Without such a word, a figure refers to the present.
-func (r *resolver) mentionsPast(n *numeral, t, age int) bool {
+// mentionsPast reports whether the sentence contains a month or a word for another time. Without one, a figure refers
+// to the present.
+func (r *resolver) mentionsPast(n *numeral) bool {
 	p := r.prose
 	sp := p.sentences[p.tokens[n.from].sentence]
 	for i := max(sp.from, n.from-2*window); i < sp.to && i < n.to+2*window; i++ {
 		low := p.low(i)
-		if k := r.numeralAt[i]; k >= 0 &&
-			(r.numerals[k].year && r.numerals[k].date.year*100 != r.tablePeriod(t) || r.numerals[k].kind == calendar) ||
-			months[low] > 0 || pastWords[low] {
+		if months[low] > 0 || pastWords[low] {
 			return true
 		}
 		near := p.tokens[i].clause == p.tokens[n.from].clause || i < sp.from+4 || i >= n.to && i < n.to+4
@@ -326,22 +303,6 @@ func (r *resolver) mentionsPast(n *numeral, t, age int) bool {
 
 var pastWords = set("vs versus against compared ago since between respectively")
 
-// namesOnlyOne reports whether the words next to the numeral name one of two columns but not the other. Then the words
-// decide, not the order of the figures.
-func (r *resolver) namesOnlyOne(n *numeral, t, x, y int) bool {
-	for _, m := range r.nearColumns(n) {
-		if r.prose.tokens[m.from].clause != r.prose.tokens[n.from].clause || m.to < n.from-8 || m.from > n.to+5 ||
-			m.to <= n.from && r.numeralBetween(m.to, n.from) {
-			continue
-		}
-		a, b := slices.Contains(m.cols, colRef{t, x}), slices.Contains(m.cols, colRef{t, y})
-		if a != b {
-			return true
-		}
-	}
-	return false
-}
-
 // withoutOutdated drops the columns that have a later counterpart, because a statement without a time refers to the
 // present.
 func (r *resolver) withoutOutdated(n *numeral, t int, cols []int) []int {
@@ -351,19 +312,4 @@ func (r *resolver) withoutOutdated(n *numeral, t int, cols []int) []int {
 			return tab.compareAge(x, y) < 0
 		})
 	})
-}
-
-// isFollowedByRise reports whether a change follows the figure, as in "705,600 litres, down 4.5 %". The figure is then
-// the later one.
-func (r *resolver) isFollowedByRise(n *numeral) bool {
-	p := r.prose
-	for i := n.to; i < n.to+5 && i < len(p.tokens) && p.tokens[i].sentence == p.tokens[n.from].sentence; i++ {
-		if r.numeralAt[i] >= 0 {
-			return false
-		}
-		if riseWords[p.low(i)] && (i > n.to && (p.low(i-1) == "," || p.low(i-1) == "(") || i == n.to) {
-			return r.numeralAt[min(i+1, len(p.tokens)-1)] >= 0 || p.low(i+1) == "from" || p.low(i+1) == "by"
-		}
-	}
-	return false
 }

@@ -103,11 +103,6 @@ func (r *resolver) mentionedColumns(k, t int) []int {
 			cols = append(cols, ci)
 		}
 	}
-	for _, c := range r.columnsOf[k].cols {
-		if c.table == t {
-			add(c.col)
-		}
-	}
 	for _, x := range r.claims(k, 1) {
 		if x.c.table != t || x.c.measure == nil {
 			continue

@@ -81,10 +81,7 @@ func (p *prose) readUnit(n *numeral) {
 	if n.kind != number || n.percent || n.points || n.times || n.end > len(p.text) {
 		return
 	}
-	rest := p.text[n.end:]
-	if len(rest) > 40 {
-		rest = clipRunes(rest, 40)
-	}
+	rest := clipRunes(p.text[n.end:], 40)
 	if n.currency || strings.HasPrefix(strings.TrimLeft(rest, " \u00a0\u202f"), "€") {
 		n.unit = unit{"money", ratOne}
 		return

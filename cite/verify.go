@@ -3,6 +3,7 @@ package cite
 import (
 	"fmt"
 	"math/big"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -55,7 +56,7 @@ type verifier struct {
 
 // check returns why a footnote does not hold, or "" if it does.
 func (v *verifier) check(text string, c footnote.Cite) string {
-	if c.Start < 0 || c.End > len(text) || c.Start >= c.End || !boundary(text, c.Start) ||
+	if c.Start < 0 || c.End > len(text) || c.Start >= c.End || !utf8.RuneStart(text[c.Start]) ||
 		text[c.Start:c.End] != c.Text {
 		return "the offsets are not those of the text"
 	}
@@ -63,6 +64,15 @@ func (v *verifier) check(text string, c footnote.Cite) string {
 	if n == nil || n.end != c.End {
 		n = v.parseAlone(c.Text)
 	}
+	reason := v.checkValue(n, c)
+	if reason != "" && c.Marked && v.fitsMark(n, c) {
+		return ""
+	}
+	return reason
+}
+
+// checkValue returns why the cell or formula of a footnote does not have the value of its numeral, or "" if it does.
+func (v *verifier) checkValue(n *numeral, c footnote.Cite) string {
 	switch {
 	case c.Formula != "":
 		return v.checkFormula(n, c)
@@ -83,9 +93,6 @@ func (v *verifier) check(text string, c footnote.Cite) string {
 	return v.checkCell(n, c, t, ci)
 }
 
-// boundary reports whether a rune begins at byte i of s.
-func boundary(s string, i int) bool { return utf8.RuneStart(s[i]) }
-
 // parseAlone reads the text of a footnote whose offsets are not those of a numeral in the text.
 func (v *verifier) parseAlone(s string) *numeral {
 	found, _ := scanNumerals(parse(clip(s)))
@@ -97,12 +104,7 @@ func (v *verifier) parseAlone(s string) *numeral {
 
 // column returns the index of the column with the given name, or -1.
 func (t *table) column(name string) int {
-	for i, c := range t.cols {
-		if c.name == name {
-			return i
-		}
-	}
-	return -1
+	return slices.IndexFunc(t.cols, func(c column) bool { return c.name == name })
 }
 
 // checkCell returns why a cell does not have the value of a footnote, or "" if it does.
@@ -131,10 +133,9 @@ func (v *verifier) checkCell(n *numeral, c footnote.Cite, t *table, ci int) stri
 	}
 	_, float := cell.(float64)
 	if _, ok := n.fitsColumn(val, &t.cols[ci], float); !ok {
-		if n.percent = true; v.tableCell(n) { // the header has the unit
-			if _, ok := n.fitsColumn(val, &t.cols[ci], float); ok {
-				return ""
-			}
+		n.percent = true // the header of a table may have the sign
+		if _, ok := n.fitsColumn(val, &t.cols[ci], float); ok && v.tableCell(n) {
+			return ""
 		}
 		return fmt.Sprintf("the cell is %s", ratText(val))
 	}
@@ -220,19 +221,9 @@ func (v *verifier) checkSQL(n *numeral, c footnote.Cite) string {
 	r := &resolver{tables: []table{*t}, prose: v.prose}
 	r.collectEchoes("")
 	for _, e := range r.echoes {
-		if n == nil {
-			break
-		}
-		if !n.date.isZero() && !e.date.isZero() && n.date.covers(e.date) {
+		if n != nil && (!n.date.isZero() && !e.date.isZero() && n.date.covers(e.date) ||
+			e.val != nil && n.fitsExactly(e.val)) {
 			return ""
-		}
-		if e.val != nil && len(n.readings) > 0 {
-			if _, ok := n.fitsExactly(e.val); ok {
-				return ""
-			}
-			if _, ok := n.fitsExactly(new(big.Rat).Mul(e.val, ratHundred)); ok && n.percent {
-				return ""
-			}
 		}
 	}
 	return "the SQL has no such literal"
@@ -262,7 +253,7 @@ func (e *evaluator) run() (*big.Rat, error) {
 	if err != nil {
 		return nil, err
 	}
-	if op := e.operator(); op != "" {
+	if op := e.comparison(); op != "" {
 		right, err := e.sum()
 		if err != nil {
 			return nil, err
@@ -294,31 +285,31 @@ func (e *evaluator) accept(s string) bool {
 	return false
 }
 
-func (e *evaluator) operator() string {
-	for _, op := range []string{">=", "<=", ">", "<", "="} {
-		if e.accept(op) {
-			return op
-		}
+// oneOf reads the first of the operators that is there, and returns it, or "".
+func (e *evaluator) oneOf(ops ...string) string {
+	if i := slices.IndexFunc(ops, e.accept); i >= 0 {
+		return ops[i]
 	}
 	return ""
 }
 
+func (e *evaluator) comparison() string { return e.oneOf(">=", "<=", ">", "<", "=") }
+
 func (e *evaluator) sum() (*big.Rat, error) {
 	v, err := e.product()
 	for err == nil {
-		var w *big.Rat
-		switch {
-		case e.accept("+"):
-			if w, err = e.product(); err == nil {
-				v = new(big.Rat).Add(v, w)
-			}
-		case e.accept("-"):
-			if w, err = e.product(); err == nil {
-				v = new(big.Rat).Sub(v, w)
-			}
-		default:
+		op := e.oneOf("+", "-")
+		if op == "" {
 			return v, nil
 		}
+		var w *big.Rat
+		if w, err = e.product(); err != nil {
+			break
+		}
+		if op == "-" {
+			w = new(big.Rat).Neg(w)
+		}
+		v = new(big.Rat).Add(v, w)
 	}
 	return nil, err
 }
@@ -326,22 +317,21 @@ func (e *evaluator) sum() (*big.Rat, error) {
 func (e *evaluator) product() (*big.Rat, error) {
 	v, err := e.factor()
 	for err == nil {
-		var w *big.Rat
-		switch {
-		case e.accept("*"):
-			if w, err = e.factor(); err == nil {
-				v = new(big.Rat).Mul(v, w)
-			}
-		case e.accept("/"):
-			if w, err = e.factor(); err == nil {
-				if w.Sign() == 0 {
-					return nil, fmt.Errorf("the formula divides by zero")
-				}
-				v = new(big.Rat).Quo(v, w)
-			}
-		default:
+		op := e.oneOf("*", "/")
+		if op == "" {
 			return v, nil
 		}
+		var w *big.Rat
+		if w, err = e.factor(); err != nil {
+			break
+		}
+		if op == "/" {
+			if w.Sign() == 0 {
+				return nil, fmt.Errorf("the formula divides by zero")
+			}
+			w = new(big.Rat).Inv(w)
+		}
+		v = new(big.Rat).Mul(v, w)
 	}
 	return nil, err
 }
@@ -542,7 +532,7 @@ func (e *evaluator) evalCount(p path, distinct bool) (*big.Rat, error) {
 	if distinct {
 		return big.NewRat(int64(p.table.cols[p.col].distinct), 1), nil
 	}
-	op := e.operator()
+	op := e.comparison()
 	if op == "" {
 		return nil, fmt.Errorf("count needs a condition")
 	}

@@ -60,8 +60,6 @@ var nounOf = map[string]string{
 	"activated": "activation",
 }
 
-var ordinalEndings = set("st nd rd th")
-
 var ordinals = map[string]int64{
 	"first": 1, "second": 2, "third": 3, "fourth": 4, "fifth": 5, "sixth": 6, "seventh": 7, "eighth": 8,
 	"ninth": 9, "tenth": 10, "eleventh": 11, "twelfth": 12,
@@ -106,10 +104,6 @@ var (
 		"aproximadamente environ")
 	hedgeUnder = set("nearly almost under below fast knapp quase")
 	hedgeOver  = set("over above exceeding exceeds exceed über mais")
-
-	commaStyle = set("der die das und mit von wurden waren insgesamt sich auf den eine der um für dos das foram com " +
-		"em uma não vendas les des est avec pour dans los las con por una")
-	dotStyle = set("the of and with was were is has have in to from by at for")
 
 	percentWords = set("% percent pct prozent percentage")
 	timesWords   = set("times x × mal vezes fold")

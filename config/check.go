@@ -7,6 +7,7 @@ import (
 	"maps"
 	"net"
 	"net/url"
+	"reflect"
 	"regexp"
 	"slices"
 	"strconv"
@@ -14,7 +15,6 @@ import (
 	"time"
 	"unicode"
 
-	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/agent"
 	"github.com/footnotehq/footnote/internal/access"
 	"github.com/footnotehq/footnote/internal/apikey"
@@ -24,27 +24,24 @@ import (
 
 // Check returns an error for the first invalid setting.
 func (c Config) Check() error {
-	for _, k := range slices.Concat(c.tiers(), c.words(), c.run(), c.sizes(), c.places()) {
+	if err := checkTags(reflect.ValueOf(c), ""); err != nil {
+		return err
+	}
+	for _, k := range c.bounds() {
 		if !k.ok {
 			return fmt.Errorf("%s is %q; it must be %s", k.name, fmt.Sprint(k.got), k.want)
 		}
-	}
-	if _, err := c.RetentionRules(); err != nil {
-		return err
-	}
-	if _, err := c.RedactPatterns(); err != nil {
-		return err
-	}
-	if err := c.checkUpstream(); err != nil {
-		return err
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.Sources)) {
 		if err := CheckSource(name, c.Sources[name]); err != nil {
 			return err
 		}
 	}
-	return cmp.Or(c.checkFilters(), c.checkFunctions(), c.checkOrigins(), c.checkLimits(), c.Auth.JWT.check(),
-		c.checkAccess(), c.checkTools(), c.Cache.check(), c.checkListen(), c.checkKeys())
+	_, retention := c.RetentionRules()
+	_, redaction := c.RedactPatterns()
+	return cmp.Or(retention, redaction, c.checkUpstream(), c.checkFilters(), c.checkFunctions(), c.checkOrigins(),
+		c.checkLimits(), c.Auth.JWT.check(), c.checkAccess(), c.checkTools(), c.Cache.check(), c.checkListen(),
+		c.checkKeys())
 }
 
 // checkUpstream rejects combinations of model settings that cannot work.
@@ -117,22 +114,54 @@ type bound struct {
 	want string
 }
 
-// among requires one of a few words; an empty one is not listed in the error.
-func among(name, got string, words ...string) bound {
-	listed := slices.DeleteFunc(slices.Clone(words), func(w string) bool { return w == "" })
-	last := len(listed) - 1
-	want := strings.Join(listed[:last], ", ") + " or " + listed[last]
-	return bound{name, slices.Contains(words, got), got, want}
+// checkTags checks the settings that have the tag must.
+func checkTags(settings reflect.Value, prefix string) error {
+	for field, v := range settings.Fields() {
+		name, must := prefix+field.Tag.Get("yaml"), field.Tag.Get("must")
+		if v.Kind() == reflect.Struct {
+			if err := checkTags(v, name+"."); err != nil {
+				return err
+			}
+		}
+		if must == "" || v.IsZero() && field.Tag.Get("empty") != "" {
+			continue
+		}
+		ok := false
+		if v.Kind() == reflect.String {
+			words := strings.Split(strings.ReplaceAll(must, " or ", ", "), ", ")
+			ok = slices.Contains(words, v.String())
+		} else {
+			ok = within(v, must)
+		}
+		if !ok {
+			return fmt.Errorf("%s is %q; it must be %s", name, fmt.Sprint(v.Interface()), must)
+		}
+	}
+	return nil
 }
 
-// between requires a value from minimum to maximum.
-func between[T cmp.Ordered](name string, got, minimum, maximum T) bound {
-	return bound{name, got >= minimum && got <= maximum, got, strings.ReplaceAll(
-		fmt.Sprintf("%v to %v", minimum, maximum), "h0m0s", "h")}
-}
-
-func atLeast(name string, got, minimum int64) bound {
-	return bound{name, got >= minimum, got, fmt.Sprintf("%d or more", minimum)}
+// within reports whether a number or duration is in a range in words: "1 to 1000", "100 or more", "more than 0", "more
+// than 0 and at most 1h" or "0, or 4 to 10000".
+func within(v reflect.Value, words string) bool {
+	if rest, ok := strings.CutPrefix(words, "0, or "); ok {
+		return v.IsZero() || within(v, rest)
+	}
+	bound := func(text string) float64 {
+		b := reflect.New(v.Type()).Elem()
+		if err := assign(b, text); err != nil {
+			panic(fmt.Sprintf("the bound %q of a setting: %v", text, err))
+		}
+		return number(b)
+	}
+	n := number(v)
+	if most, ok := strings.CutPrefix(words, "more than 0 and at most "); ok {
+		return n > 0 && n <= bound(most)
+	}
+	if words == "more than 0" {
+		return n > 0
+	}
+	least, most, ok := strings.Cut(strings.TrimSuffix(words, " or more"), " to ")
+	return n >= bound(least) && (!ok || n <= bound(most))
 }
 
 // upTo requires a positive duration up to a limit, which limit names.
@@ -140,95 +169,37 @@ func upTo(name string, got, maximum time.Duration, limit string) bound {
 	return bound{name, got > 0 && got <= maximum, got, "more than 0 and at most " + limit}
 }
 
-// words returns the settings that take one of a few words.
-func (c Config) words() []bound {
-	return []bound{
-		among("upstream", c.Upstream, Anthropic, Compatible, Offline),
-		among("effort", c.Effort, "", "low", "medium", "high", "xhigh", "max"),
-		among("log_output", c.LogOutput, "stdout", "file", "both"),
-		among("log_level", c.LogLevel, "debug", "info", "warn", "error"),
-		among("on_disconnect", c.OnDisconnect, agent.Cancel, agent.Continue),
-		among("on_busy", c.OnBusy, "reject", "enqueue", "interrupt"),
-		among("stored_on_disconnect", c.StoredOnDisconnect, agent.Cancel, agent.Continue),
-	}
-}
-
-// run returns the bounds on the duration, cost and nesting of a run, and on stored conversations.
-func (c Config) run() []bound {
-	return []bound{
-		between("input_max_chars", c.InputMaxChars, 1, 10_000_000),
-		between("max_turns", c.MaxTurns, 1, 1000),
-		{
-			"max_budget_usd", c.MaxBudgetUSD > 0 && c.MaxBudgetUSD <= 10_000, c.MaxBudgetUSD,
-			"more than 0 and at most 10000",
-		},
-		between("tokens_per_day", c.TokensPerDay, 0, 1e15),
-		between("max_tokens", c.MaxTokens, 256, 1_000_000),
-		{"model_idle_timeout", c.ModelIdleTimeout > 0, c.ModelIdleTimeout, "more than 0"},
-		upTo("tool_timeout", c.ToolTimeout, c.RunTimeout, "run_timeout"),
-		upTo("run_timeout", c.RunTimeout, c.HTTPTimeout, "http_timeout"),
-		between("park_timeout", c.ParkTimeout, time.Second, 24*time.Hour),
-		{"drain_timeout", c.DrainTimeout >= 0, c.DrainTimeout, "0 or more"},
-		between("slow_response", c.SlowResponse, 0, 24*time.Hour),
-		between("traces.ratio", c.Traces.Ratio, 0, 1),
-		{"traces.headers", c.Traces.Header() != nil, c.Traces.Headers, "name=value, separated by commas"},
-		{
-			"max_history_length", c.MaxHistory == 0 || c.MaxHistory >= 4 && c.MaxHistory <= 10_000, c.MaxHistory,
-			"0, or 4 to 10000",
-		},
-		between("conversation_cache_ttl", c.Recall, 0, 24*time.Hour),
-		atLeast("conversation_max_events", c.MaxEvents, 100),
-	}
-}
-
-// sizes returns the size limits of requests, queries and commands.
-func (c Config) sizes() []bound {
+// bounds returns the conditions that depend on other settings, and those on addresses and files.
+func (c Config) bounds() []bound {
+	const store = "postgres://user:password@host/database with the special characters of the password written as %XX"
 	l := c.Limits
 	return []bound{
-		between("upload_limit", c.UploadLimit, 0, 2<<30),
-		between("body_limit", c.BodyLimit, 1<<10, 1<<30),
+		upTo("tool_timeout", c.ToolTimeout, c.RunTimeout, "run_timeout"),
+		upTo("run_timeout", c.RunTimeout, c.HTTPTimeout, "http_timeout"),
 		upTo("limits.query_time", l.QueryTime, c.ToolTimeout, "tool_timeout"),
-		between("limits.query_rows", l.QueryRows, 1, 1_000_000),
-		between("limits.query_bytes", l.QueryBytes, 1<<10, 256<<20),
-		atLeast("limits.query_memory", l.QueryMemory, 64<<20),
-		atLeast("limits.load_memory", l.LoadMemory, 128<<20),
 		{
 			"limits.child_memory", l.ChildMemory == 0 || l.ChildMemory >= max(l.QueryMemory, l.LoadMemory)+128<<20,
 			l.ChildMemory, "0, or 134217728 more than limits.query_memory and limits.load_memory",
 		},
-		between("limits.streams", l.Streams, 0, 1_000_000),
-		between("limits.streams_per_user", l.StreamsPerUser, 0, 1_000_000),
-		between("cache.ttl", c.Cache.TTL, 0, longestTTL),
-		between("cache.bytes", c.Cache.Bytes, 1<<20, 64<<30),
-		between("cache.entries", c.Cache.Entries, 1, 10_000_000),
-		upTo("coder.command_time", c.Coder.CommandTime, time.Hour, "1h"),
-		atLeast("coder.command_memory", c.Coder.CommandMemory, 64<<20),
-		atLeast("coder.size", c.Coder.Size, 1<<20),
-		atLeast("coder.history", c.Coder.History, 1<<20),
 		{"coder.org_history", c.Coder.OrgHistory >= c.Coder.History, c.Coder.OrgHistory, "at least coder.history"},
-	}
-}
-
-// places returns the addresses and files.
-func (c Config) places() []bound {
-	return []bound{
+		{"traces.headers", c.Traces.Header() != nil, c.Traces.Headers, "name=value, separated by commas"},
 		{"data", c.Data != "", c.Data, "a folder"},
-		{
-			"store", c.Store == "" || PostgresURL(string(c.Store)), c.Store,
-			"empty, or postgres://user:password@host/database with the special characters of the password written as " +
-				"%XX",
-		},
+		{"store", c.Store == "" || PostgresURL(string(c.Store)), c.Store, "empty, or " + store},
 		{
 			"redis", c.Redis == "" || redisURL(string(c.Redis)), c.Redis,
 			"empty, or redis://user:password@host:6379/0, rediss:// with TLS, or unix:///path/of/its/socket",
 		},
 		{
-			"market.store", !strings.Contains(string(c.Market.Store), "://") || PostgresURL(string(c.Market.Store)),
-			c.Market.Store, "empty, a file, or postgres://user:password@host/database with the special characters of " +
-				"the password written as %XX",
+			"cache.secret", c.Cache.Secret == "" || len(c.Cache.Secret) >= 32, c.Cache.Secret,
+			"empty, or at least 32 characters, such as from openssl rand -base64 32",
 		},
 		{
-			"market.feed", c.Market.Feed == "" || c.Market.Feed == Replay || feedURL(string(c.Market.Feed)),
+			"market.store", !strings.Contains(string(c.Market.Store), "://") || PostgresURL(string(c.Market.Store)),
+			c.Market.Store, "empty, a file, or " + store,
+		},
+		{
+			"market.feed", slices.Contains([]Secret{"", Replay}, c.Market.Feed) ||
+				webAddress(string(c.Market.Feed), "ws", "wss"),
 			c.Market.Feed, "replay, or a URL with http, https, ws or wss",
 		},
 		{"log_file", c.LogFile != "" || c.LogOutput == "stdout", c.LogFile, "a file, because log_output names one"},
@@ -260,7 +231,7 @@ func (c Config) checkFilters() error {
 	for _, name := range slices.Sorted(maps.Keys(c.Filters)) {
 		switch {
 		case !validName(name):
-			return fmt.Errorf("filters has the source %q; a name is of letters, digits, - and _", name)
+			return fmt.Errorf("filters has the source %q; a name may contain letters, digits, - and _", name)
 		case len(c.Filters[name]) == 0:
 			return fmt.Errorf("filters.%s names no tables, so that nothing of it could be read", name)
 		}
@@ -371,15 +342,6 @@ func (c Config) checkOrigins() error {
 	return nil
 }
 
-func (c Config) tiers() (all []bound) {
-	for _, t := range c.Tiers.List() {
-		all = append(all,
-			among("tiers."+t.Name+"_effort", t.Effort, "", footnote.EffortOff, "low", "medium", "high", "xhigh", "max"),
-			between("tiers."+t.Name+"_multiplier", t.Multiplier, 1, 1000))
-	}
-	return all
-}
-
 func (c Cache) check() error {
 	for _, entry := range c.Tools {
 		name, value, _ := strings.Cut(entry, "=")
@@ -422,10 +384,10 @@ func CheckSource(name, address string) error {
 	return nil
 }
 
-// webAddress reports whether a string is an absolute http or https URL.
-func webAddress(s string) bool {
+// webAddress reports whether a string is an absolute URL whose scheme is http, https or one of some others.
+func webAddress(s string, schemes ...string) bool {
 	u, err := url.Parse(s)
-	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Hostname() != ""
+	return err == nil && slices.Contains(append(schemes, "http", "https"), u.Scheme) && u.Hostname() != ""
 }
 
 // checkListen refuses to listen on a non-loopback address without keys.

@@ -21,6 +21,8 @@ import (
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/agent"
 	"github.com/footnotehq/footnote/internal/access"
+	"github.com/footnotehq/footnote/tool/own"
+	"github.com/footnotehq/footnote/tool/search"
 )
 
 // The upstreams a model can be reached through.
@@ -31,7 +33,8 @@ const (
 )
 
 // Config holds all settings. The yaml name of a setting is also the name of its environment variable: max_turns is
-// FOOTNOTE_MAX_TURNS, limits.query_rows is FOOTNOTE_LIMITS_QUERY_ROWS.
+// FOOTNOTE_MAX_TURNS, limits.query_rows is FOOTNOTE_LIMITS_QUERY_ROWS. The tag must says in words what a value must be,
+// for errors and for checkTags; with the tag empty, it may also be empty.
 type Config struct {
 	Listen  string            `yaml:"listen"`  // address and port; loopback by default
 	Data    string            `yaml:"data"`    // folder for conversations and loaded files
@@ -49,28 +52,29 @@ type Config struct {
 	Access    []access.Rule `yaml:"access"` // access rules; empty: every caller may use everything
 	Origins   []string      `yaml:"cors_origins"`
 
-	Upstream  string   `yaml:"upstream"`  // anthropic, compatible or offline
-	BaseURL   string   `yaml:"base_url"`  // of the Messages API, without /v1
-	APIKey    Secret   `yaml:"model_key"` // for the Messages API; api_keys are for our callers
-	Model     string   `yaml:"model"`     // "offline" forces the planner
+	Upstream  string   `yaml:"upstream" must:"anthropic, compatible or offline"` // how the model is reached
+	BaseURL   string   `yaml:"base_url"`                                         // of the Messages API, without /v1
+	APIKey    Secret   `yaml:"model_key"`                                        // for the Messages API; api_keys are for our callers
+	Model     string   `yaml:"model"`                                            // "offline" forces the planner
 	Fallbacks []string `yaml:"fallback_models"`
-	MaxTokens int      `yaml:"max_tokens"` // of one model message
-	Effort    string   `yaml:"effort"`     // low, medium, high, xhigh, max; empty: the model's default
-	Prices    string   `yaml:"prices"`     // file that overrides the price table
+	MaxTokens int      `yaml:"max_tokens" must:"256 to 1000000"`                          // of one model message
+	Effort    string   `yaml:"effort" must:"low, medium, high, xhigh or max" empty:"yes"` // empty: the model's default
+	Marks     string   `yaml:"marks" must:"auto, on or off"`                              // whether models are asked for marks
+	Prices    string   `yaml:"prices"`                                                    // file that overrides the price table
 
-	ModelIdleTimeout time.Duration `yaml:"model_idle_timeout"` // longest silence during a model's answer
+	ModelIdleTimeout time.Duration `yaml:"model_idle_timeout" must:"more than 0"` // longest silence during a model's answer
 
-	InputMaxChars int           `yaml:"input_max_chars"`
-	MaxEvents     int64         `yaml:"conversation_max_events"`
-	MaxHistory    int           `yaml:"max_history_length"` // messages before older ones are summarised; 0: no limit
-	MaxTurns      int           `yaml:"max_turns"`
-	MaxBudgetUSD  float64       `yaml:"max_budget_usd"` // for one question
+	InputMaxChars int           `yaml:"input_max_chars" must:"1 to 10000000"`
+	MaxEvents     int64         `yaml:"conversation_max_events" must:"100 or more"`
+	MaxHistory    int           `yaml:"max_history_length" must:"0, or 4 to 10000"` // messages before older ones are summarised; 0: no limit
+	MaxTurns      int           `yaml:"max_turns" must:"1 to 1000"`
+	MaxBudgetUSD  float64       `yaml:"max_budget_usd" must:"more than 0 and at most 10000"` // for one question
 	RunTimeout    time.Duration `yaml:"run_timeout"`
 	ToolTimeout   time.Duration `yaml:"tool_timeout"`
 	HTTPTimeout   time.Duration `yaml:"http_timeout"` // for an answer that is not streamed
-	DrainTimeout  time.Duration `yaml:"drain_timeout"`
-	BodyLimit     int64         `yaml:"body_limit"`   // bytes of a request body
-	UploadLimit   int64         `yaml:"upload_limit"` // bytes of an uploaded file; 0: no uploads
+	DrainTimeout  time.Duration `yaml:"drain_timeout" must:"0 or more"`
+	BodyLimit     int64         `yaml:"body_limit" must:"1024 to 1073741824"` // bytes of a request body
+	UploadLimit   int64         `yaml:"upload_limit" must:"0 to 2147483648"`  // bytes of an uploaded file; 0: no uploads
 
 	Limits Limits `yaml:"limits"`
 	Tools  Tools  `yaml:"tools"`
@@ -81,38 +85,38 @@ type Config struct {
 	Workspace string `yaml:"workspace"` // folder for the coder's workspaces; empty: no coder
 	Coder     Coder  `yaml:"coder"`
 
-	LogOutput  string `yaml:"log_output"`  // of the audit: stdout, file or both
-	LogFile    string `yaml:"log_file"`    // of the audit
-	LogVerbose bool   `yaml:"log_verbose"` // also log each tool call with its reason, time, input and output
-	LogLevel   string `yaml:"log_level"`   // of the server's own log: debug, info, warn, error
+	LogOutput  string `yaml:"log_output" must:"stdout, file or both"`      // of the audit
+	LogFile    string `yaml:"log_file"`                                    // of the audit
+	LogVerbose bool   `yaml:"log_verbose"`                                 // also log each tool call with its reason, time, input and output
+	LogLevel   string `yaml:"log_level" must:"debug, info, warn or error"` // of the server's own log
 
-	SlowResponse time.Duration `yaml:"slow_response"` // answers that take this long count as slow; 0: none do
+	SlowResponse time.Duration `yaml:"slow_response" must:"0s to 24h"` // answers that take this long count as slow; 0: none do
 	Traces       Traces        `yaml:"traces"`
 
-	OnDisconnect       string `yaml:"on_disconnect"`        // for the OpenAI endpoint: cancel or continue
-	StoredOnDisconnect string `yaml:"stored_on_disconnect"` // for the endpoints that can reopen a conversation
+	OnDisconnect       string `yaml:"on_disconnect" must:"cancel or continue"`        // for the OpenAI endpoint
+	StoredOnDisconnect string `yaml:"stored_on_disconnect" must:"cancel or continue"` // for the endpoints that can reopen a conversation
 
-	OnBusy string `yaml:"on_busy"` // for a /api/chat-v2 message while a run is active: reject, enqueue or interrupt
+	OnBusy string `yaml:"on_busy" must:"reject, enqueue or interrupt"` // a /api/chat-v2 message while a run is active
 
 	// Retention is how long organisations keep conversations after their last event, as org=duration; * stands for
 	// all other organisations.
 	Retention []string `yaml:"retention"`
 	LogRedact []string `yaml:"log_redact"` // regular expressions: matches are removed from log and audit
 
-	Recall time.Duration `yaml:"conversation_cache_ttl"` // time that events of an active conversation stay in memory
+	Recall time.Duration `yaml:"conversation_cache_ttl" must:"0s to 24h"` // time that events of an active conversation stay in memory
 
-	ParkTimeout time.Duration `yaml:"park_timeout"` // how long a call waits for a browser or a person
+	ParkTimeout time.Duration `yaml:"park_timeout" must:"1s to 24h"` // how long a call waits for a browser or a person
 	Tiers       Tiers         `yaml:"tiers"`
 
-	TokensPerDay int64 `yaml:"tokens_per_day"` // per user, each weighted by its tier; 0: no limit
+	TokensPerDay int64 `yaml:"tokens_per_day" must:"0 to 1000000000000000"` // per user, each weighted by its tier; 0: no limit
 }
 
 // Traces configures the export of traces. Without an endpoint nothing is sent.
 type Traces struct {
-	Endpoint string  `yaml:"endpoint"` // of an OTLP-over-HTTP collector, without /v1/traces
-	Headers  Secret  `yaml:"headers"`  // name=value, separated by commas
-	Ratio    float64 `yaml:"ratio"`    // fraction of runs to trace, unless the caller decides
-	Content  bool    `yaml:"content"`  // include questions, answers, statements and rows
+	Endpoint string  `yaml:"endpoint"`            // of an OTLP-over-HTTP collector, without /v1/traces
+	Headers  Secret  `yaml:"headers"`             // name=value, separated by commas
+	Ratio    float64 `yaml:"ratio" must:"0 to 1"` // fraction of runs to trace, unless the caller decides
+	Content  bool    `yaml:"content"`             // include questions, answers, statements and rows
 }
 
 // Header returns the headers for the collector, or nil if an entry is malformed.
@@ -160,21 +164,21 @@ func (c Config) NeedsKey() bool {
 // level), and the weight of a token.
 type Tiers struct {
 	ProModel       string `yaml:"pro_model"`
-	ProEffort      string `yaml:"pro_effort"`
-	ProMultiplier  int    `yaml:"pro_multiplier"`
+	ProEffort      string `yaml:"pro_effort" must:"off, low, medium, high, xhigh or max" empty:"yes"`
+	ProMultiplier  int    `yaml:"pro_multiplier" must:"1 to 1000"`
 	HighModel      string `yaml:"high_model"`
-	HighEffort     string `yaml:"high_effort"`
-	HighMultiplier int    `yaml:"high_multiplier"`
+	HighEffort     string `yaml:"high_effort" must:"off, low, medium, high, xhigh or max" empty:"yes"`
+	HighMultiplier int    `yaml:"high_multiplier" must:"1 to 1000"`
 	LowModel       string `yaml:"low_model"`
-	LowEffort      string `yaml:"low_effort"`
-	LowMultiplier  int    `yaml:"low_multiplier"`
+	LowEffort      string `yaml:"low_effort" must:"off, low, medium, high, xhigh or max" empty:"yes"`
+	LowMultiplier  int    `yaml:"low_multiplier" must:"1 to 1000"`
 }
 
-// List returns the tiers, strongest first.
+// List returns the tiers, strongest first. High is the default one.
 func (t Tiers) List() []agent.Tier {
 	return []agent.Tier{
 		{Name: "pro", Model: t.ProModel, Effort: t.ProEffort, Multiplier: t.ProMultiplier},
-		{Name: "high", Model: t.HighModel, Effort: t.HighEffort, Multiplier: t.HighMultiplier},
+		{Name: "high", Model: t.HighModel, Effort: t.HighEffort, Multiplier: t.HighMultiplier, Default: true},
 		{Name: "low", Model: t.LowModel, Effort: t.LowEffort, Multiplier: t.LowMultiplier},
 	}
 }
@@ -182,14 +186,14 @@ func (t Tiers) List() []agent.Tier {
 // Limits limit one query, and what users may consume.
 type Limits struct {
 	QueryTime   time.Duration `yaml:"query_time"`
-	QueryRows   int           `yaml:"query_rows"`
-	QueryBytes  int64         `yaml:"query_bytes"`
-	QueryMemory int64         `yaml:"query_memory"`
-	LoadMemory  int64         `yaml:"load_memory"`  // of one child process that loads files
-	ChildMemory int64         `yaml:"child_memory"` // of all child processes together; 0: half of the machine's memory
+	QueryRows   int           `yaml:"query_rows" must:"1 to 1000000"`
+	QueryBytes  int64         `yaml:"query_bytes" must:"1024 to 268435456"`
+	QueryMemory int64         `yaml:"query_memory" must:"67108864 or more"`
+	LoadMemory  int64         `yaml:"load_memory" must:"134217728 or more"` // of one child process that loads files
+	ChildMemory int64         `yaml:"child_memory"`                         // of all child processes together; 0: half of the machine's memory
 
-	Streams        int `yaml:"streams"`          // open answers and event streams; 0: derived from the open-file limit
-	StreamsPerUser int `yaml:"streams_per_user"` // per user; 0: a quarter of streams
+	Streams        int `yaml:"streams" must:"0 to 1000000"`          // open answers and event streams; 0: derived from the open-file limit
+	StreamsPerUser int `yaml:"streams_per_user" must:"0 to 1000000"` // per user; 0: a quarter of streams
 
 	Default    Allowance            `yaml:"default"`
 	Orgs       map[string]Allowance `yaml:"orgs"`
@@ -206,92 +210,58 @@ type Tools struct {
 	Approve []string `yaml:"approve"`
 	Deny    []string `yaml:"deny"`
 
-	Own    []OwnTool     `yaml:"own"`    // only in the file
-	Search []SearchTable `yaml:"search"` // only in the file
-}
-
-// SearchTable is a table for search_database.
-type SearchTable struct {
-	Name        string         `yaml:"name"` // the name for the model; empty: Table
-	Description string         `yaml:"description"`
-	Source      string         `yaml:"source"`
-	Table       string         `yaml:"table"`
-	Key         string         `yaml:"key"`      // column that identifies a row
-	Title       []string       `yaml:"title"`    // columns shown for a row
-	Text        []string       `yaml:"text"`     // columns searched
-	Language    string         `yaml:"language"` // Postgres: the text search configuration
-	Vector      string         `yaml:"vector"`   // Postgres: a column of type tsvector
-	FTS         string         `yaml:"fts"`      // SQLite: an FTS5 table with the same rowids
-	Filters     []SearchFilter `yaml:"filters"`
-	OrgColumn   string         `yaml:"org_column"` // restricts rows to the caller's organisation
-	Limit       int            `yaml:"limit"`      // in rows
-}
-
-// SearchFilter is a column that can narrow such a search.
-type SearchFilter struct {
-	Column      string   `yaml:"column"`
-	Type        string   `yaml:"type"` // text, integer, number, boolean or date
-	Description string   `yaml:"description"`
-	Values      []string `yaml:"values"` // of a text: the accepted values; empty: all
+	Own    []OwnTool      `yaml:"own"`    // only in the file
+	Search []search.Table `yaml:"search"` // only in the file
 }
 
 // OwnTool is a tool that runs one statement with parameters.
 type OwnTool struct {
-	Name        string         `yaml:"name"`
-	Description string         `yaml:"description"` // for the model
-	Source      string         `yaml:"source"`
-	SQL         string         `yaml:"sql"` // with $1, $2, … for the parameters, in order
-	Parameters  []OwnParameter `yaml:"parameters"`
-	TTL         *time.Duration `yaml:"ttl"` // in the cache; unset: the default for all tools
-}
-
-// OwnParameter is a parameter of such a tool.
-type OwnParameter struct {
-	Name        string   `yaml:"name"`
-	Type        string   `yaml:"type"` // text, integer, number, boolean or date
-	Description string   `yaml:"description"`
-	Values      []string `yaml:"values"`   // of a text: the accepted values; empty: all
-	Optional    bool     `yaml:"optional"` // NULL when omitted
+	Name        string          `yaml:"name"`
+	Description string          `yaml:"description"` // for the model
+	Source      string          `yaml:"source"`
+	SQL         string          `yaml:"sql"` // with $1, $2, … for the parameters, in order
+	Parameters  []own.Parameter `yaml:"parameters"`
+	TTL         *time.Duration  `yaml:"ttl"` // in the cache; unset: the default for all tools
 }
 
 // FunctionsOf returns the functions and extensions that queries of a source may use.
-func (c Config) FunctionsOf(source string) []string {
-	var list []string
-	for _, entry := range c.Functions {
-		if name, function, _ := strings.Cut(entry, "="); strings.TrimSpace(name) == source {
-			list = append(list, strings.TrimSpace(function))
+func (c Config) FunctionsOf(source string) []string { return valuesOf(c.Functions, source) }
+
+// valuesOf returns the values of the entries name=value with a name.
+func valuesOf(entries []string, name string) (values []string) {
+	for _, entry := range entries {
+		if n, value, _ := strings.Cut(entry, "="); strings.TrimSpace(n) == name {
+			values = append(values, strings.TrimSpace(value))
 		}
 	}
-	return list
+	return values
 }
 
 // Cache configures where and for how long results of tools are cached. They are in Redis if it is configured,
 // otherwise in memory.
 type Cache struct {
-	TTL   time.Duration `yaml:"ttl"`   // 0: no cache
-	Tools []string      `yaml:"tools"` // tool=duration, to override ttl
+	TTL   time.Duration `yaml:"ttl" must:"0s to 24h"` // 0: no cache
+	Tools []string      `yaml:"tools"`                // tool=duration, to override ttl
 	// Versions are source=statement, for Postgres sources: results are cached until the statement returns another
 	// value.
 	Versions []string `yaml:"versions"`
-	Bytes    int64    `yaml:"bytes"`   // in memory
-	Entries  int      `yaml:"entries"` // in memory
+	Bytes    int64    `yaml:"bytes" must:"1048576 to 68719476736"` // in memory
+	Entries  int      `yaml:"entries" must:"1 to 10000000"`        // in memory
+	Secret   Secret   `yaml:"secret"`                              // encrypts results in Redis; empty: nothing does
 }
 
 // Version returns the statement for the version of a source's data, or "".
 func (c Cache) Version(source string) string {
-	for _, entry := range c.Versions {
-		if name, sql, _ := strings.Cut(entry, "="); strings.TrimSpace(name) == source {
-			return strings.TrimSpace(sql)
-		}
+	if sql := valuesOf(c.Versions, source); len(sql) > 0 {
+		return sql[0]
 	}
 	return ""
 }
 
 // Of returns how long results of a tool are cached; 0 means never.
 func (c Cache) Of(tool string) time.Duration {
-	for _, entry := range c.Tools {
-		name, value, _ := strings.Cut(entry, "=")
-		if d, err := time.ParseDuration(value); err == nil && name == tool {
+	for _, value := range valuesOf(c.Tools, tool) {
+		if d, err := time.ParseDuration(value); err == nil {
 			return d
 		}
 	}
@@ -313,11 +283,11 @@ type Coder struct {
 	Allow         []string      `yaml:"allow"`
 	Ask           []string      `yaml:"ask"`
 	Deny          []string      `yaml:"deny"`
-	CommandTime   time.Duration `yaml:"command_time"`
-	CommandMemory int64         `yaml:"command_memory"`
-	Size          int64         `yaml:"size"`        // of one workspace
-	History       int64         `yaml:"history"`     // of the file contents kept for one workspace
-	OrgHistory    int64         `yaml:"org_history"` // of all workspaces of an organisation
+	CommandTime   time.Duration `yaml:"command_time" must:"more than 0 and at most 1h"`
+	CommandMemory int64         `yaml:"command_memory" must:"67108864 or more"`
+	Size          int64         `yaml:"size" must:"1048576 or more"`    // of one workspace
+	History       int64         `yaml:"history" must:"1048576 or more"` // of the file contents kept for one workspace
+	OrgHistory    int64         `yaml:"org_history"`                    // of all workspaces of an organisation
 }
 
 // Key is an API key for callers, and the principal that it identifies.
@@ -333,7 +303,7 @@ type Key struct {
 func Default() Config {
 	return Config{
 		Listen: "127.0.0.1:8787", Data: "data", Sources: map[string]string{},
-		Model: "claude-sonnet-5-5", MaxTokens: 16_000, ModelIdleTimeout: 2 * time.Minute,
+		Model: "claude-sonnet-5-5", Marks: "auto", MaxTokens: 16_000, ModelIdleTimeout: 2 * time.Minute,
 		InputMaxChars: 10_000, MaxTurns: 10, MaxBudgetUSD: 0.50,
 		RunTimeout: 240 * time.Second, ToolTimeout: 30 * time.Second, HTTPTimeout: 300 * time.Second,
 		DrainTimeout: 60 * time.Second,
@@ -550,12 +520,9 @@ func ParseSources(list string) (map[string]string, error) {
 }
 
 func validName(s string) bool {
-	for _, r := range s {
-		if (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '-' && r != '_' {
-			return false
-		}
-	}
-	return s != "" && len(s) <= 64
+	return s != "" && len(s) <= 64 && !strings.ContainsFunc(s, func(r rune) bool {
+		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '-' && r != '_'
+	})
 }
 
 // parseYAML parses a setting in the file format, YAML or JSON. shape describes the expected value in the error.
@@ -627,14 +594,15 @@ func (c *Config) settle() {
 	}
 }
 
-// settleTiers sets the missing models of tiers: the provider's three strengths, or the only model there is.
+// settleTiers sets the missing models of tiers: the process's own for high, which is the default tier, and for the
+// others the provider's strongest and fastest models, or the only model there is.
 func (c *Config) settleTiers() {
 	t := &c.Tiers
 	for i, model := range []*string{&t.ProModel, &t.HighModel, &t.LowModel} {
 		switch {
 		case *model != "" && c.Upstream != Offline:
 		case c.Upstream == Anthropic:
-			*model = []string{"claude-opus-5-5", "claude-sonnet-5-5", "claude-haiku-5-5"}[i]
+			*model = []string{"claude-opus-5-5", c.Model, "claude-haiku-5-5"}[i]
 		default:
 			*model = c.Model
 		}
@@ -658,12 +626,6 @@ func redisURL(s string) bool {
 
 // Replay is the feed that replays stored prices.
 const Replay = "replay"
-
-// feedURL reports whether s is an address of a price feed.
-func feedURL(s string) bool {
-	u, err := url.Parse(s)
-	return err == nil && slices.Contains([]string{"http", "https", "ws", "wss"}, u.Scheme) && u.Hostname() != ""
-}
 
 // hostOf returns the host of a URL, without its port.
 func hostOf(address string) string {

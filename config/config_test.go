@@ -69,6 +69,7 @@ var testValues = map[string][3]string{
 	"model":     {"m1", "m2", "m3"}, "fallback_models": {`["a"]`, "b,c", "d"}, "max_tokens": {"1001", "1002", "1003"},
 	"effort": {"low", "high", "max"}, "prices": {"p1", "p2", "p3"},
 	"model_idle_timeout": {"1s", "2s", "3s"}, "input_max_chars": {"1", "2", "3"}, "max_turns": {"1", "2", "3"},
+	"marks":          {"on", "off", "auto"},
 	"max_budget_usd": {"0.1", "0.2", "0.3"},
 	"run_timeout":    {"101s", "102s", "103s"}, "tool_timeout": {"51s", "52s", "53s"},
 	"http_timeout": {"301s", "302s", "303s"}, "drain_timeout": {"1s", "2s", "3s"},
@@ -103,7 +104,11 @@ var testValues = map[string][3]string{
 	"tiers.low_multiplier": {"2", "3", "4"},
 	"cache.ttl":            {"1m", "2m", "0s"}, "cache.tools": {`["a=1s"]`, "b=2s", "c=3s,d=0s"},
 	"cache.versions": {`["a=SELECT 1"]`, "b=SELECT 2", "c=SELECT 3,d=SELECT 4"},
-	"cache.bytes":    {"2000001", "2000002", "2000003"}, "cache.entries": {"1", "2", "3"},
+	"cache.secret": {
+		"one-one-one-one-one-one-one-one-one", "two-two-two-two-two-two-two-two-two",
+		"three-three-three-three-three-three",
+	},
+	"cache.bytes": {"2000001", "2000002", "2000003"}, "cache.entries": {"1", "2", "3"},
 	"workspace": {"w1", "w2", "w3"}, "coder.allow": {`["Edit"]`, "Write", "Bash"},
 	"coder.ask": {`["Read"]`, "Glob", "Grep"}, "coder.deny": {`["Bash"]`, "Edit", "*"},
 	"coder.command_time": {"1s", "2s", "3s"}, "coder.command_memory": {"67108865", "67108866", "67108867"},
@@ -137,7 +142,7 @@ func yamlOf(name, value string) string {
 	return fmt.Sprintf("%s: %s\n", name, value)
 }
 
-func TestEverySettingFromFileEnvironmentAndFlagInGrowingWeight(t *testing.T) {
+func TestSettingPrecedence(t *testing.T) {
 	for name, index := range settings(reflect.TypeFor[config.Config](), "", nil) {
 		if name == "tools.own" || name == "tools.search" { // only in the file
 			continue
@@ -204,7 +209,7 @@ func TestEverySettingFromFileEnvironmentAndFlagInGrowingWeight(t *testing.T) {
 	}
 }
 
-func TestSettingsThatStopTheStart(t *testing.T) {
+func TestSettingsThatPreventStart(t *testing.T) {
 	for name, c := range map[string]struct {
 		yaml string
 		env  []string
@@ -248,7 +253,7 @@ func TestSettingsThatStopTheStart(t *testing.T) {
 			env:  []string{"FOOTNOTE_CACHE_VERSIONS=shop"},
 			want: []string{"cache.versions", `"shop"`},
 		},
-		"functions, no name": {env: []string{"FOOTNOTE_FUNCTIONS=shop"}, want: []string{"functions", `"shop"`}},
+		"functions without a name": {env: []string{"FOOTNOTE_FUNCTIONS=shop"}, want: []string{"functions", `"shop"`}},
 		"cache of a tool": {
 			env:  []string{"FOOTNOTE_CACHE_TOOLS=run_query"},
 			want: []string{"cache.tools", `"run_query"`},
@@ -537,8 +542,8 @@ func TestSettingsThatStopTheStart(t *testing.T) {
 // ourKey has the form of a key made by footnote keys create.
 var ourKey, _ = apikey.New(footnote.Principal{Org: "hush", User: "hush"}, time.Time{})
 
-// TestWhereQuestionsGo checks which settings connect a model. A caller's key is not one of them.
-func TestWhereQuestionsGo(t *testing.T) {
+// TestModelConnectionSettings checks which settings connect a model. A caller's key is not one of them.
+func TestModelConnectionSettings(t *testing.T) {
 	for _, c := range []struct {
 		env  []string
 		want string
@@ -563,7 +568,7 @@ func TestWhereQuestionsGo(t *testing.T) {
 	}
 }
 
-func TestListeningWhereItMay(t *testing.T) {
+func TestAllowedListenAddresses(t *testing.T) {
 	for _, env := range [][]string{
 		{"FOOTNOTE_LISTEN=localhost:0"}, {"FOOTNOTE_LISTEN=[::1]:1"}, {"FOOTNOTE_LISTEN=127.9.9.9:1"},
 		{"FOOTNOTE_LISTEN=0.0.0.0:1", "FOOTNOTE_API_KEYS=0123456789abcdef"},
@@ -619,12 +624,12 @@ tools:
     - {name: all, description: All orders., source: shop, sql: SELECT 1, ttl: 1h}
 `), nil, nil)
 	if err != nil || len(c.Tools.Own) != 2 {
-		t.Fatalf("%v, %+v", err, c.Tools.Own)
+		t.Fatalf("own tools: %v, %+v", err, c.Tools.Own)
 	}
 	a, b := c.Tools.Own[0], c.Tools.Own[1]
 	if a.TTL != nil || len(a.Parameters) != 2 || len(a.Parameters[0].Values) != 2 || !a.Parameters[1].Optional ||
 		b.TTL == nil || *b.TTL != time.Hour {
-		t.Errorf("%+v, %+v", a, b)
+		t.Errorf("own tools: %+v, %+v", a, b)
 	}
 	if c.Cache.Of("orders") != 10*time.Second || c.Cache.Of("order") != 5*time.Minute {
 		t.Errorf("kept %v and %v", c.Cache.Of("orders"), c.Cache.Of("order"))
@@ -650,7 +655,7 @@ func TestEmptyVariableIsUnset(t *testing.T) {
 	}
 }
 
-func TestWhichFileIsRead(t *testing.T) {
+func TestConfigFileLookup(t *testing.T) {
 	t.Chdir(t.TempDir())
 	if err := os.WriteFile("footnote.yaml", []byte("max_turns: 3"), 0o600); err != nil {
 		t.Fatal(err)
@@ -697,7 +702,7 @@ func TestUpstream(t *testing.T) {
 		"offline is forced": {
 			[]string{"ANTHROPIC_API_KEY=k", "FOOTNOTE_MODEL=offline"}, config.Offline, config.Offline, "",
 		},
-		"offline is forced otherwise": {
+		"offline by upstream": {
 			[]string{"ANTHROPIC_API_KEY=k", "FOOTNOTE_UPSTREAM=offline"}, config.Offline, config.Offline, "",
 		},
 		"a proxy for the provider": {
@@ -739,7 +744,7 @@ func TestSourcesAreSplitOnlyBeforeAName(t *testing.T) {
 	}
 }
 
-func TestKeysAndWhoTheyStandFor(t *testing.T) {
+func TestKeysMapToPrincipals(t *testing.T) {
 	want := map[string]footnote.Principal{
 		"plain-01": {Org: "local", User: "key1"}, "named-01": {Org: "acme", User: "ann"},
 		"b64-0123==": {Org: "local", User: "key3"}, "a=b-01234": {Org: "x", User: "y/z"},
@@ -747,7 +752,7 @@ func TestKeysAndWhoTheyStandFor(t *testing.T) {
 	const list = "plain-01, named-01=acme/ann,,b64-0123==,a=b-01234=x/y/z"
 	c, err := config.Load(file(t, ""), []string{"FOOTNOTE_API_KEYS=" + list}, nil)
 	if err != nil || !reflect.DeepEqual(c.Principals(), want) {
-		t.Errorf("%v, %v", c.Principals(), err)
+		t.Errorf("principals: %v, %v", c.Principals(), err)
 	}
 	c, err = config.Load(file(t,
 		"api_keys:\n  - plain-01\n  - {key: named-01, org: acme, user: ann}\n  - b64-0123==\n  - a=b-01234=x/y/z\n"),
@@ -806,7 +811,7 @@ func TestSecretsAreNeverPrinted(t *testing.T) {
 			_, err := config.Load(file(t, "api_keys: [hush=x]"), nil, nil)
 			return err
 		},
-		"half a key": func() error {
+		"a key without its user": func() error {
 			_, err := config.Load(file(t, ""), []string{"FOOTNOTE_API_KEYS=hush=x"}, nil)
 			return err
 		},
@@ -884,12 +889,12 @@ tools:
       filters: [{column: status, type: text, values: [open, done], description: How it stands.}]
 `), nil, nil)
 	if err != nil || len(c.Tools.Search) != 2 {
-		t.Fatalf("%v, %+v", err, c.Tools.Search)
+		t.Fatalf("searches: %v, %+v", err, c.Tools.Search)
 	}
 	a, b := c.Tools.Search[0], c.Tools.Search[1]
 	if a.Language != "portuguese" || a.Vector != "found" || a.OrgColumn != "org" || a.Limit != 5 || len(a.Text) != 2 ||
 		b.Name != "letters" || b.FTS != "post_fts" || len(b.Filters[0].Values) != 2 {
-		t.Errorf("%+v, %+v", a, b)
+		t.Errorf("searches: %+v, %+v", a, b)
 	}
 	if _, err := config.Load(file(t, "tools: {search: [{source: crm, tabel: notes}]}"), nil, nil); err == nil ||
 		!strings.Contains(err.Error(), "tools.search.tabel") {
@@ -902,7 +907,7 @@ func TestFilters(t *testing.T) {
 		"FOOTNOTE_SOURCES=shop=shop.db", `FOOTNOTE_FILTERS={shop: {orders: "org_id = {org}", products: all}}`,
 	}, nil)
 	if err != nil || c.Filters["shop"]["orders"] != "org_id = {org}" || c.CheckFiltered(c.Sources) != nil {
-		t.Fatalf("%v, %v", c.Filters, err)
+		t.Fatalf("filters: %v, %v", c.Filters, err)
 	}
 	if err := c.CheckFiltered(map[string]string{"shpo": "shop.db"}); err == nil ||
 		!strings.Contains(err.Error(), `"shop"`) {

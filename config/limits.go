@@ -41,24 +41,26 @@ func (a Allowance) overrideWith(b Allowance) Allowance {
 	return a
 }
 
-// mostGenerous returns the more generous value of each field.
-func (a Allowance) mostGenerous(b Allowance) Allowance {
+// higherLimits returns the more generous value of each field, which is the higher one or no limit.
+func (a Allowance) higherLimits(b Allowance) Allowance {
 	to, from := reflect.ValueOf(&a).Elem(), reflect.ValueOf(b)
 	for i := range from.NumField() {
-		if generosity(from.Field(i)) > generosity(to.Field(i)) {
+		if limitRank(from.Field(i)) > limitRank(to.Field(i)) {
 			to.Field(i).Set(from.Field(i))
 		}
 	}
 	return a
 }
 
-func generosity(v reflect.Value) float64 {
-	n := v.Convert(reflect.TypeFor[float64]()).Float()
-	if n < 0 {
-		return math.Inf(1)
+func limitRank(v reflect.Value) float64 {
+	if n := number(v); n >= 0 {
+		return n
 	}
-	return n
+	return math.Inf(1)
 }
+
+// number returns a number or duration as a float.
+func number(v reflect.Value) float64 { return v.Convert(reflect.TypeFor[float64]()).Float() }
 
 // Of returns the limits of a principal. The user's entry overrides those of the roles, which override the org's,
 // which overrides the default. Among roles, the most generous value applies.
@@ -66,7 +68,7 @@ func (l Limits) Of(p footnote.Principal) Allowance {
 	a := l.Default.overrideWith(l.Orgs[p.Org])
 	var roles Allowance
 	for _, role := range p.Roles {
-		roles = roles.mostGenerous(l.Roles[role])
+		roles = roles.higherLimits(l.Roles[role])
 	}
 	return a.overrideWith(roles).overrideWith(l.Users[p.Org+"/"+p.User])
 }
@@ -93,9 +95,9 @@ func (l Limits) check() error {
 		of     map[string]Allowance
 		refuse []string
 	}{
-		{
-			"limits.orgs", l.Orgs, []string{"usd_per_day"},
-		}, {"limits.roles", l.Roles, sharedLimits}, {"limits.users", l.Users, sharedLimits},
+		{"limits.orgs", l.Orgs, []string{"usd_per_day"}},
+		{"limits.roles", l.Roles, sharedLimits},
+		{"limits.users", l.Users, sharedLimits},
 	} {
 		for _, name := range slices.Sorted(maps.Keys(group.of)) {
 			if org, user, ok := strings.Cut(name, "/"); group.name == "limits.users" &&
@@ -125,7 +127,7 @@ func (a Allowance) check(name string, refuse []string) error {
 	v := reflect.ValueOf(a)
 	for i := range v.NumField() {
 		tag := v.Type().Field(i).Tag.Get("yaml")
-		n := v.Field(i).Convert(reflect.TypeFor[float64]()).Float()
+		n := number(v.Field(i))
 		switch {
 		case n == 0:
 		case slices.Contains(refuse, tag):

@@ -8,9 +8,9 @@ import (
 	"github.com/footnotehq/footnote/config"
 )
 
-// TestWhoMayUseWhat checks that a user's entry overrides the roles, the best role overrides the org, and the org
+// TestLimitsPerPrincipal checks that a user's entry overrides the roles, the best role overrides the org, and the org
 // overrides the default.
-func TestWhoMayUseWhat(t *testing.T) {
+func TestLimitsPerPrincipal(t *testing.T) {
 	c, err := config.Load(file(t, `
 limits:
   default: {requests_per_minute: 60, runs: 2, usd_per_user_day: 1, usd_per_day: 100}
@@ -63,7 +63,7 @@ limits:
 	}
 }
 
-func TestLimitsThatCannotBe(t *testing.T) {
+func TestImpossibleLimits(t *testing.T) {
 	for yaml, words := range map[string]string{
 		"limits: {users: {ann: {runs: 1}}}":                         "org/user",
 		"limits: {users: {a/b: {usd_per_org: 1}}}":                  "limits.users.a/b.usd_per_org",

@@ -22,6 +22,12 @@ import (
 //go:embed schema.sql
 var schema string
 
+// rows inserts the shop's rows. The shop opens in May 2025 and its data ends with October 2026: a slow start, a summer
+// dip, a Christmas peak, a sale, a price increase of coffee, growth.
+//
+//go:embed rows.sql
+var rows string
+
 // Write creates the shop database at path and replaces an existing file. It writes beside path and then renames,
 // so readers never see an incomplete file. The file's mode is 0444. Every run writes the same bytes.
 func Write(ctx context.Context, path string) error {
@@ -29,30 +35,18 @@ func Write(ctx context.Context, path string) error {
 	if err != nil {
 		return fmt.Errorf("write the demo shop: %w", err)
 	}
-	name := tmp.Name()
-	defer os.Remove(name) // fails after the rename, as intended
-	if err := tmp.Close(); err != nil {
-		return fmt.Errorf("write the demo shop: %w", err)
+	defer os.Remove(tmp.Name()) // fails after the rename, as intended
+	err = fill(ctx, tmp.Name())
+	if err == nil {
+		err = errors.Join(tmp.Chmod(0o444), tmp.Sync())
 	}
-	if err := fill(ctx, name); err != nil {
-		return fmt.Errorf("write the demo shop: %w", err)
+	if err = errors.Join(err, tmp.Close()); err == nil {
+		err = os.Rename(tmp.Name(), path)
 	}
-	if err := settle(name); err != nil {
-		return fmt.Errorf("write the demo shop: %w", err)
-	}
-	if err := os.Rename(name, path); err != nil {
+	if err != nil {
 		return fmt.Errorf("write the demo shop: %w", err)
 	}
 	return nil
-}
-
-// settle syncs the file to disk and makes it read-only.
-func settle(name string) error {
-	f, err := os.OpenFile(name, os.O_RDWR, 0)
-	if err != nil {
-		return err
-	}
-	return errors.Join(f.Chmod(0o444), f.Sync(), f.Close())
 }
 
 // fill writes tables and rows to an empty file in one transaction.
@@ -71,48 +65,8 @@ func fill(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	db.SetMaxOpenConns(1)
-	return errors.Join(fillDB(ctx, db), db.Close())
-}
-
-func fillDB(ctx context.Context, db *sql.DB) error {
-	tx, err := db.BeginTx(ctx, nil)
-	if err != nil {
-		return err
-	}
-	defer tx.Rollback() // no effect after a commit
-	if _, err := tx.ExecContext(ctx, schema); err != nil {
-		return err
-	}
-	s := newShop()
-	for _, load := range []struct {
-		sql  string
-		rows [][]any
-	}{
-		{`INSERT INTO customers VALUES (?,?,?,?,?,?,?)`, s.customerRows()},
-		{`INSERT INTO products VALUES (?,?,?,?,?,?)`, s.productRows()},
-		{`INSERT INTO orders VALUES (?,?,?,?,?,?)`, s.orderRows()},
-		{`INSERT INTO order_items VALUES (?,?,?,?,?)`, s.itemRows()},
-	} {
-		if err := insert(ctx, tx, load.sql, load.rows); err != nil {
-			return err
-		}
-	}
-	return tx.Commit()
-}
-
-func insert(ctx context.Context, tx *sql.Tx, query string, rows [][]any) error {
-	stmt, err := tx.PrepareContext(ctx, query)
-	if err != nil {
-		return err
-	}
-	defer stmt.Close()
-	for _, row := range rows {
-		if _, err := stmt.ExecContext(ctx, row...); err != nil {
-			return fmt.Errorf("%s: %w", query, err)
-		}
-	}
-	return nil
+	_, err = db.ExecContext(ctx, "BEGIN;"+schema+rows+"COMMIT")
+	return errors.Join(err, db.Close())
 }
 
 // Questions returns good first questions about the shop, one per kind of analysis: trend, ranking, share, comparison,

@@ -2,11 +2,9 @@ package demo
 
 import (
 	"embed"
-	"errors"
 	"fmt"
 	"io/fs"
 	"os"
-	"path"
 	"path/filepath"
 )
 
@@ -19,25 +17,18 @@ func WriteWorkspace(dir string) error {
 	if _, err := os.Stat(dir); err == nil {
 		return nil
 	}
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return fmt.Errorf("sample files: %w", err)
+	files, err := fs.Sub(workspace, "workspace")
+	if err == nil {
+		err = os.MkdirAll(dir, 0o700)
 	}
-	entries, err := workspace.ReadDir("workspace")
+	if err == nil {
+		err = os.CopyFS(dir, files)
+	}
+	if err == nil {
+		err = os.Chmod(filepath.Join(dir, "report.sh"), 0o755)
+	}
 	if err != nil {
-		return err
-	}
-	for _, e := range entries {
-		data, err := workspace.ReadFile(path.Join("workspace", e.Name()))
-		if err != nil {
-			return err
-		}
-		mode := fs.FileMode(0o644)
-		if path.Ext(e.Name()) == ".sh" {
-			mode = 0o755
-		}
-		if err := os.WriteFile(filepath.Join(dir, e.Name()), data, mode); err != nil && !errors.Is(err, fs.ErrExist) {
-			return fmt.Errorf("sample files: %w", err)
-		}
+		return fmt.Errorf("sample files: %w", err)
 	}
 	return nil
 }

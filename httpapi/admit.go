@@ -123,21 +123,20 @@ func (s *Server) identify(r *http.Request) error {
 // lists by design (Accept, Cookie, those that proxies add) are not included.
 var onceOnly = []string{
 	"Access-Control-Request-Method", "Authorization", "Content-Encoding", "Content-Type", "Last-Event-Id", "Origin",
-	"Sec-Fetch-Site", "Traceparent", "X-Conversation-Id", "X-Footnote-Dialect", "X-Openwebui-Chat-Id", "X-Request-Id",
+	"Sec-Fetch-Site", "Traceparent", "X-Conversation-Id", "X-Footnote-Dialect", "X-Request-Id",
 }
 
 // single rejects a request that repeats one of the onceOnly headers.
 func single(r *http.Request) error {
 	for _, name := range onceOnly {
 		if len(r.Header[name]) > 1 {
-			return footnote.Errorf(footnote.InvalidRequest, "The request has %d %s headers; send only one.",
-				len(r.Header[name]), name)
+			return footnote.Invalidf("The request has %d %s headers; send only one.", len(r.Header[name]), name)
 		}
 	}
 	if values := r.CookiesNamed(cookieName); len(values) > 1 {
 		for _, c := range values[1:] {
 			if c.Value != values[0].Value {
-				return footnote.Errorf(footnote.InvalidRequest,
+				return footnote.Invalidf(
 					"The request has two cookies named %s. Delete the cookies of this site and sign in again.",
 					cookieName)
 			}
@@ -151,9 +150,7 @@ func single(r *http.Request) error {
 // may be a request that a proxy in front of this server took for part of the body. net/http removes the
 // evidence before a handler sees the request, so the connection closes after every chunked body and every
 // HTTP/1.0 request.
-func closing(r *http.Request) bool {
-	return len(r.TransferEncoding) > 0 || !r.ProtoAtLeast(1, 1)
-}
+func closing(r *http.Request) bool { return len(r.TransferEncoding) > 0 || !r.ProtoAtLeast(1, 1) }
 
 // grant holds the principal that a credential identifies.
 type grant struct {
@@ -283,7 +280,7 @@ func (s *Server) body(w http.ResponseWriter, r *http.Request, limit int64, media
 		return nil, err
 	}
 	if enc := r.Header.Get("Content-Encoding"); enc != "" && enc != "identity" {
-		return nil, footnote.Errorf(footnote.InvalidRequest, "Compressed bodies are not accepted.")
+		return nil, footnote.Invalidf("Compressed bodies are not accepted.")
 	}
 	tooLarge := footnote.Errorf(footnote.TooLarge, "The body may have at most %d bytes.", limit)
 	if r.ContentLength > limit {
@@ -296,7 +293,7 @@ func (s *Server) body(w http.ResponseWriter, r *http.Request, limit int64, media
 		return nil, tooLarge
 	}
 	if errors.Is(err, os.ErrDeadlineExceeded) {
-		return nil, footnote.Errorf(footnote.InvalidRequest,
+		return nil, footnote.Invalidf(
 			"The body did not arrive in time: each %d KB of it must come within %s.", paceBytes>>10, s.opts.BodyTimeout)
 	}
 	if err != nil {
@@ -306,7 +303,7 @@ func (s *Server) body(w http.ResponseWriter, r *http.Request, limit int64, media
 		return nil, fmt.Errorf("lift the time limit of the body: %w", err)
 	}
 	if text && !utf8.Valid(body) {
-		return nil, footnote.Errorf(footnote.InvalidRequest, "The body is not UTF-8.")
+		return nil, footnote.Invalidf("The body is not UTF-8.")
 	}
 	if received := scopeOf(r.Context()).received; received != nil {
 		return body, received()
@@ -322,12 +319,11 @@ func accepts(r *http.Request, media []string) (text bool, err error) {
 	}
 	sent, parameters, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if err != nil || !slices.Contains(media, sent) {
-		return false, footnote.Errorf(footnote.InvalidRequest, "The Content-Type must be %s.",
-			strings.Join(media, " or "))
+		return false, footnote.Invalidf("The Content-Type must be %s.", strings.Join(media, " or "))
 	}
 	text = strings.HasPrefix(sent, "text/")
 	if charset := parameters["charset"]; text && charset != "" && !strings.EqualFold(charset, "utf-8") {
-		return false, footnote.Errorf(footnote.InvalidRequest, "The charset of the body must be UTF-8.")
+		return false, footnote.Invalidf("The charset of the body must be UTF-8.")
 	}
 	return text, nil
 }

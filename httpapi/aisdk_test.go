@@ -99,12 +99,12 @@ func TestAIAnswersThroughAnotherProcess(t *testing.T) {
 	w = do(second, request("POST", "/api/ai", answer))
 	if !strings.Contains(w.Body.String(), `"messageId":"`+id[1]+`"`) ||
 		!strings.Contains(w.Body.String(), `"delta":"Red."`) || strings.Contains(w.Body.String(), "tool-") {
-		t.Errorf("%d %s", w.Code, w.Body)
+		t.Errorf("post through another process: %d %s", w.Code, w.Body)
 	}
 	// The same request again, through the first process: it returns the same text and runs nothing.
 	again := do(first, request("POST", "/api/ai", answer))
 	if !strings.Contains(again.Body.String(), `"delta":"Red."`) || strings.Contains(again.Body.String(), "tool-") {
-		t.Errorf("%d %s", again.Code, again.Body)
+		t.Errorf("repeated post: %d %s", again.Code, again.Body)
 	}
 }
 
@@ -164,7 +164,7 @@ func TestAIRegenerateTwice(t *testing.T) {
 				w := do(api, request("POST", "/api/ai", `{"id":"c","trigger":"regenerate-message","messageId":"`+id[1]+
 					`","messages":[`+question+`]}`))
 				if w.Code != 200 || !strings.Contains(w.Body.String(), "Second.") {
-					t.Errorf("%d %s", w.Code, w.Body)
+					t.Errorf("second regeneration: %d %s", w.Code, w.Body)
 				}
 			})
 			synctest.Wait()

@@ -115,7 +115,7 @@ func schemaID(t *testing.T, api *httpapi.Server, key string) string {
 	w := do(api, r)
 	var got struct{ Schema string }
 	if err := json.Unmarshal(w.Body.Bytes(), &got); err != nil || got.Schema == "" {
-		t.Fatalf("%d %s", w.Code, w.Body)
+		t.Fatalf("POST of a schema: %d %s", w.Code, w.Body)
 	}
 	return got.Schema
 }

@@ -1,9 +1,9 @@
 package httpapi
 
 import (
+	"cmp"
 	"net/http"
 
-	"github.com/footnotehq/footnote/agent"
 	"github.com/footnotehq/footnote/protocol"
 )
 
@@ -27,20 +27,24 @@ func (s *Server) listAssistants(w http.ResponseWriter, r *http.Request) error {
 		Multiplier int    `json:"multiplier"`
 	}
 	type assistant struct {
-		Name        string `json:"name"`
-		Title       string `json:"title"`
-		Description string `json:"description"`
-		Model       string `json:"model"`
-		Tiers       []tier `json:"tiers"`
-		Tools       []tool `json:"tools"`
-		Available   bool   `json:"available"`
-		Reason      string `json:"reason,omitempty"`
+		Name        string   `json:"name"`
+		Title       string   `json:"title"`
+		Description string   `json:"description"`
+		Examples    []string `json:"examples,omitempty"`
+		Model       string   `json:"model"`
+		Tiers       []tier   `json:"tiers"`
+		DefaultTier string   `json:"default_tier,omitempty"` // without a choice
+		Tools       []tool   `json:"tools"`
+		Available   bool     `json:"available"`
+		Reason      string   `json:"reason,omitempty"`
 	}
 	list := []assistant{}
 	for _, a := range s.opts.Engine.Assistants(PrincipalOf(r.Context())) {
 		out := assistant{
-			Name: a.Name, Title: titleOf(a), Description: a.Description, Model: a.Model,
-			Tiers: []tier{}, Tools: []tool{}, Available: a.Unavailable == "", Reason: a.Unavailable,
+			Name: a.Name, Title: cmp.Or(a.Title, a.Name), Description: a.Description,
+			Examples: a.Examples, Model: a.Model,
+			Tiers: []tier{}, DefaultTier: a.DefaultTier, Tools: []tool{},
+			Available: a.Unavailable == "", Reason: a.Unavailable,
 		}
 		for _, t := range a.Tiers {
 			out.Tiers = append(out.Tiers, tier{t.Name, t.Model, max(t.Multiplier, 1)})
@@ -51,11 +55,4 @@ func (s *Server) listAssistants(w http.ResponseWriter, r *http.Request) error {
 		list = append(list, out)
 	}
 	return protocol.WriteValue(w, http.StatusOK, map[string]any{"assistants": list})
-}
-
-func titleOf(a agent.AssistantInfo) string {
-	if a.Title != "" {
-		return a.Title
-	}
-	return a.Name
 }

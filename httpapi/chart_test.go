@@ -158,13 +158,13 @@ func TestDrawingThroughChartProtocol(t *testing.T) {
 	last := v.Messages[1]
 	if v.ID != conversation || v.Pair != "EURUSD" || v.Timeframe != "1h" || len(last.ToolCalls) != 2 ||
 		len(last.DrawingActions) != 1 || last.TokenUsage.Output != 10 || last.Model != "scripted" {
-		t.Errorf("%+v", v)
+		t.Errorf("view of the conversation: %+v", v)
 	}
 	var list struct{ Conversations []chart.Summary }
 	if err := json.Unmarshal([]byte(whole(t, call(t, srv, "GET", "/api/chat", "", adasKey), 200)),
 		&list); err != nil || len(list.Conversations) != 1 || list.Conversations[0].MessageCount != 2 ||
 		list.Conversations[0].TotalTokens != 30 {
-		t.Errorf("%+v, %v", list, err)
+		t.Errorf("list of conversations: %+v, %v", list, err)
 	}
 	history := whole(t, call(t, srv, "GET", "/api/drawings/history?symbol=EURUSD", "", adasKey), 200)
 	for _, want := range []string{
@@ -182,7 +182,7 @@ func TestDrawingThroughChartProtocol(t *testing.T) {
 	if a, b := whole(t, call(t, srv, "GET", "/api/drawings?symbol=EURUSD", "", adasKey), 200),
 		whole(t, call(t, other, "GET", "/api/drawings?symbol=EURUSD", "", adasKey), 200); a != b ||
 		!strings.Contains(a, "1.095") {
-		t.Errorf("%s\n%s", a, b)
+		t.Errorf("drawings at both servers: %s\n%s", a, b)
 	}
 }
 
@@ -272,7 +272,7 @@ func TestChartListReadsChangedLogsOnly(t *testing.T) {
 	}
 	ask()
 	if grown := list(""); grown.Conversations[0].MessageCount != 4 {
-		t.Errorf("%+v", grown)
+		t.Errorf("list after another message: %+v", grown)
 	}
 	for i := range 30 {
 		if _, err := log.CreateAppend(t.Context(), footnote.Stream{
@@ -291,7 +291,7 @@ func TestChartListReadsChangedLogsOnly(t *testing.T) {
 		t.Errorf("%+v after %d pages", part, log.lists.Load()-lists)
 	}
 	if rest := list("?limit=1&before=" + part.Next); len(rest.Conversations) != 1 {
-		t.Errorf("%+v", rest)
+		t.Errorf("last page of the list: %+v", rest)
 	}
 }
 
@@ -349,7 +349,7 @@ func TestChartMessageIsAnsweredOnce(t *testing.T) {
 	}
 	for range 2 {
 		if got := ask("Hi", 200); !strings.Contains(got, "Once.") {
-			t.Errorf("%s", got)
+			t.Errorf("answer: %s", got)
 		}
 	}
 	ask("Hello", 409)

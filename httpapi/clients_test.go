@@ -173,10 +173,10 @@ func TestGoClientRetries(t *testing.T) {
 		}))
 	c, err := client.Chat.Completions.New(t.Context(), question("scenario: 429-once"))
 	if err != nil || c.Choices[0].Message.Content != answer || tries != 2 {
-		t.Errorf("a refused request is tried again: %v after %d tries", err, tries)
+		t.Errorf("want success on the second try: %v after %d tries", err, tries)
 	}
 	tries = 0
 	if _, err := client.Chat.Completions.New(t.Context(), question("scenario: 504")); err == nil || tries != 1 {
-		t.Errorf("a run that failed must not be tried again: %v after %d tries", err, tries)
+		t.Errorf("want a failed run not to be retried: %v after %d tries", err, tries)
 	}
 }

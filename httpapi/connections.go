@@ -1,7 +1,6 @@
 package httpapi
 
 import (
-	"container/list"
 	"context"
 	"net"
 	"net/http"
@@ -18,12 +17,11 @@ import (
 type connections struct {
 	max int
 
-	mu       sync.Mutex // guards below
-	all      map[net.Conn]*link
-	owners   map[owner]*holder
-	ranks    []*list.List // holders by their number of connections; the last list is never empty
-	answered list.List    // links in this stage, longest first
-	idle     list.List    // links in this stage, longest first
+	mu     sync.Mutex // guards below
+	all    map[net.Conn]*link
+	list   []*link // the same, to look through when there are too many
+	owners map[owner]*holder
+	clock  int64 // counts changes
 }
 
 // owner is an organisation and its user, or an empty string and a peer address.
@@ -38,25 +36,22 @@ const (
 	waiting  stage = iota // for a request or the rest of its body
 	working               // on a request that has arrived
 	idle                  // between two requests
-	answered              // and about to close, or waiting for the rest of a body that nobody needs
-	stages
+	answered              // and about to close, or waiting for an unneeded rest of a body
 )
 
 // link is one connection.
 type link struct {
 	conn  net.Conn
-	of    *holder
+	place int // in connections.list
+	owner owner
 	at    stage
-	place *list.Element // in of.links[at]
-	queue *list.Element // in connections.idle or connections.answered, or nil
+	since int64 // when it came to its owner and stage, by connections.clock
 }
 
 // holder is an owner with connections.
 type holder struct {
-	owner owner
 	n     int
-	links [stages]list.List // longest in this stage first
-	rank  *list.Element     // in connections.ranks[n]
+	since int64 // when n changed last
 }
 
 // changed implements the ConnState hook of an http.Server.
@@ -83,7 +78,7 @@ func (c *connections) note(conn net.Conn, state http.ConnState) (over net.Conn) 
 		c.move(l, peerOf(conn), waiting)
 	case http.StateIdle:
 		if l != nil {
-			c.move(l, l.of.owner, idle)
+			c.move(l, l.owner, idle)
 		}
 	default:
 		c.forget(l)
@@ -97,7 +92,7 @@ func (c *connections) reach(conn net.Conn, at stage) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if l := c.all[conn]; l != nil {
-		c.move(l, l.of.owner, at)
+		c.move(l, l.owner, at)
 	}
 }
 
@@ -113,114 +108,95 @@ func (c *connections) belongs(conn net.Conn, p footnote.Principal) {
 // choose returns the connection to close when there are too many: the one whose loss does least harm, or one of an
 // owner who has more than a quarter of all connections. c.mu must be held.
 func (c *connections) choose(newest *link) *link {
-	most := c.most()
-	if most.n == newest.of.n {
-		most = newest.of // nobody else has more, so nobody else loses work
-	}
-	if e := c.answered.Front(); e != nil {
-		return e.Value.(*link)
-	}
-	if most.n > c.max/4 {
-		if l := most.longest(idle, waiting); l != nil {
-			return l
+	most := c.most(newest.owner)
+	many := c.owners[most].n > c.max/4
+	var chosen *link
+	best, order := 0, int64(0)
+	for _, l := range c.list {
+		var rank int
+		since := l.since // the one that is longest in its stage
+		switch theirs := l.owner == most; {
+		case l.at == answered:
+			rank = 1
+		case theirs && many && l.at == idle:
+			rank = 2
+		case theirs && many && l.at == waiting:
+			rank = 3
+		case l.at == idle:
+			rank = 4
+		case theirs && l.at == waiting:
+			rank = 5
+		case theirs:
+			rank, since = 6, -l.since // the newest that works loses least
+		default:
+			continue
+		}
+		if chosen == nil || rank < best || rank == best && since < order {
+			chosen, best, order = l, rank, since
 		}
 	}
-	if e := c.idle.Front(); e != nil {
-		return e.Value.(*link)
-	}
-	if l := most.longest(waiting); l != nil {
-		return l
-	}
-	return most.links[working].Back().Value.(*link) // the newest, which loses least
+	return chosen
 }
 
-// longest returns the connection that has been longest in the first of the stages that has any, or nil.
-func (h *holder) longest(in ...stage) *link {
-	for _, at := range in {
-		if e := h.links[at].Front(); e != nil {
-			return e.Value.(*link)
+// most returns the owner with most connections; of several, the one that has had that many for longest. If own has as
+// many, only this owner loses work. c.mu must be held.
+func (c *connections) most(own owner) owner {
+	most := own
+	for o, h := range c.owners {
+		m := c.owners[most]
+		if h.n > m.n || h.n == m.n && most != own && h.since < m.since {
+			most = o
 		}
 	}
-	return nil
+	return most
 }
-
-// most returns the owner with most connections; of several, the one that has had that many for longest. c.mu must be
-// held.
-func (c *connections) most() *holder { return c.ranks[len(c.ranks)-1].Front().Value.(*holder) }
 
 // add adds a new connection. c.mu must be held.
 func (c *connections) add(conn net.Conn) *link {
 	if c.all == nil {
 		c.all, c.owners = map[net.Conn]*link{}, map[owner]*holder{}
 	}
-	l := &link{conn: conn}
-	c.all[conn] = l
-	c.put(l, peerOf(conn), waiting)
+	l := &link{conn: conn, place: len(c.list), owner: peerOf(conn)}
+	c.all[conn], c.list = l, append(c.list, l)
+	c.count(l, 1)
 	return l
 }
 
 // forget removes a connection; l may be nil. c.mu must be held.
 func (c *connections) forget(l *link) {
-	if l != nil {
-		c.unlink(l)
-		delete(c.all, l.conn)
+	if l == nil {
+		return
 	}
+	c.count(l, -1)
+	last := len(c.list) - 1
+	c.list[l.place], c.list[last].place = c.list[last], l.place
+	c.list[last] = nil
+	c.list = c.list[:last]
+	delete(c.all, l.conn)
 }
 
 // move gives a connection its owner and stage; l is nil if the connection was closed already. c.mu must be held.
 func (c *connections) move(l *link, to owner, at stage) {
-	if l == nil || l.of.owner == to && l.at == at {
+	if l == nil || l.owner == to && l.at == at {
 		return
 	}
-	c.unlink(l)
-	c.put(l, to, at)
+	c.count(l, -1)
+	l.owner, l.at = to, at
+	c.count(l, 1)
 }
 
-// put adds a connection to the lists of its owner and stage. c.mu must be held.
-func (c *connections) put(l *link, of owner, at stage) {
-	h := c.owners[of]
+// count changes the number of the connections of l's owner. c.mu must be held.
+func (c *connections) count(l *link, by int) {
+	c.clock++
+	l.since = c.clock
+	h := c.owners[l.owner]
 	if h == nil {
-		h = &holder{owner: of}
-		c.owners[of] = h
+		h = &holder{}
+		c.owners[l.owner] = h
 	}
-	l.of, l.at, l.place = h, at, h.links[at].PushBack(l)
-	switch at {
-	case idle:
-		l.queue = c.idle.PushBack(l)
-	case answered:
-		l.queue = c.answered.PushBack(l)
-	}
-	c.count(h, 1)
-}
-
-// unlink removes a connection from its lists. c.mu must be held.
-func (c *connections) unlink(l *link) {
-	l.of.links[l.at].Remove(l.place)
-	if l.queue != nil {
-		c.idle.Remove(l.queue) // does nothing for an element of another list
-		c.answered.Remove(l.queue)
-		l.queue = nil
-	}
-	c.count(l.of, -1)
-}
-
-// count changes the number of an owner's connections. c.mu must be held.
-func (c *connections) count(h *holder, by int) {
-	if h.rank != nil {
-		c.ranks[h.n].Remove(h.rank)
-		h.rank = nil
-	}
-	h.n += by
-	if h.n == 0 {
-		delete(c.owners, h.owner)
-	} else {
-		for len(c.ranks) <= h.n {
-			c.ranks = append(c.ranks, list.New())
-		}
-		h.rank = c.ranks[h.n].PushBack(h)
-	}
-	for n := len(c.ranks); n > 0 && c.ranks[n-1].Len() == 0; n-- {
-		c.ranks = c.ranks[:n-1]
+	h.since = c.clock
+	if h.n += by; h.n == 0 {
+		delete(c.owners, l.owner)
 	}
 }
 
@@ -249,7 +225,7 @@ type connKey struct{}
 // writer only when a third of it is free: a client that reads steadily, but takes more than answerWrite for that third,
 // would seem to read nothing.
 func withConn(ctx context.Context, conn net.Conn) context.Context {
-	boundUnsent(conn)
+	limitUnsent(conn)
 	return context.WithValue(ctx, connKey{}, conn)
 }
 

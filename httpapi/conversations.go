@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"net/http"
@@ -17,37 +18,55 @@ func (s *Server) conversationRoutes() {
 		http.MethodPost: s.openConversation,
 	})
 	s.Handle("/api/conversations/{id}", protocol.Native, Methods{
-		http.MethodGet: s.getConversation, http.MethodPatch: s.renameConversation,
+		http.MethodGet:    s.inConversation(s.getConversation),
+		http.MethodPatch:  s.inConversation(s.renameConversation),
 		http.MethodDelete: s.deleteConversation,
 	})
-	s.Handle("/api/conversations/{id}/events", protocol.Native, Methods{http.MethodGet: s.events})
-	s.Handle("/api/conversations/{id}/messages", protocol.Native, get(s.messages))
-	s.Handle("/api/conversations/{id}/export", protocol.Native, get(s.exportConversation))
-	s.Handle("/api/conversations/{id}/turns", protocol.Native, Methods{http.MethodPost: s.takeTurn})
-	s.Handle("/api/conversations/{id}/queries", protocol.Native, Methods{http.MethodPost: s.ranHere})
-	s.Handle("/api/conversations/{id}/stop", protocol.Native, Methods{http.MethodPost: s.stopConversation})
+	for name, m := range map[string]Methods{
+		"events":       {http.MethodGet: s.inConversation(s.events)},
+		"messages":     get(s.inConversation(s.messages)),
+		"export":       get(s.inConversation(s.exportConversation)),
+		"turns":        {http.MethodPost: s.inConversation(s.takeTurn)},
+		"queries":      {http.MethodPost: s.ranHere},
+		"calculations": {http.MethodPost: s.withSlot(s.calculate)},
+		"stop":         {http.MethodPost: s.inConversation(s.stopConversation)},
+	} {
+		s.Handle("/api/conversations/{id}/"+name, protocol.Native, m)
+	}
 	s.Handle("/api/feedback", protocol.Native, Methods{http.MethodPost: s.feedback})
+}
+
+// conversationHandler serves a request about one of the caller's conversations.
+type conversationHandler func(w http.ResponseWriter, r *http.Request, head footnote.Stream) error
+
+// inConversation makes a handler for a route with the id of a conversation.
+func (s *Server) inConversation(h conversationHandler) Handler {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		head, err := s.conversation(r, r.PathValue("id"))
+		if err != nil {
+			return err
+		}
+		return h(w, r, head)
+	}
 }
 
 // conversation is the head of a conversation as clients see it.
 type conversation struct {
-	ID        string `json:"id"`
-	Title     string `json:"title"`
-	Assistant string `json:"assistant"`
-	State     string `json:"state"` // idle, running or parked
-	Created   string `json:"created"`
-	Updated   string `json:"updated"`
+	ID        string    `json:"id"`
+	Title     string    `json:"title"`
+	Assistant string    `json:"assistant"`
+	State     string    `json:"state"` // idle, running or parked
+	Created   time.Time `json:"created"`
+	Updated   time.Time `json:"updated"`
+	Excerpt   string    `json:"excerpt,omitempty"` // of the message that a search found
 }
 
 func conversationOf(head footnote.Stream) conversation {
-	state := head.RunState
-	if state == "" {
-		state = "idle"
+	return conversation{
+		head.ID, head.Title, head.Assistant, cmp.Or(head.RunState, "idle"), head.Created.UTC(), head.Updated.UTC(),
+		head.Found,
 	}
-	return conversation{head.ID, head.Title, head.Assistant, state, timeText(head.Created), timeText(head.Updated)}
 }
-
-func timeText(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }
 
 // listConversations handles GET /api/conversations?q=&limit=&before=.
 func (s *Server) listConversations(w http.ResponseWriter, r *http.Request) error {
@@ -78,12 +97,13 @@ func (s *Server) listConversations(w http.ResponseWriter, r *http.Request) error
 	return protocol.WriteValue(w, http.StatusOK, out)
 }
 
-// spent is what a conversation has used of the model.
+// spent holds the model usage of a conversation.
 type spent struct {
 	Input      int64   `json:"input_tokens"`
 	Output     int64   `json:"output_tokens"`
 	CacheRead  int64   `json:"cache_read_tokens"`
 	CacheWrite int64   `json:"cache_write_tokens"`
+	Weighted   int64   `json:"weighted_tokens"` // all of these, times the multiplier of their tier
 	CostUSD    float64 `json:"cost_usd"`
 	// Unpriced is set when the price of a model is unknown; the cost is then an upper bound.
 	Unpriced bool `json:"cost_is_upper_bound,omitempty"`
@@ -91,10 +111,11 @@ type spent struct {
 	Incomplete bool `json:"incomplete,omitempty"`
 }
 
-func spentOf(u footnote.Usage, c footnote.Cost) spent {
+func spentOf(u footnote.Usage, weighted int64, c footnote.Cost) spent {
 	return spent{
 		Input: u.Input, Output: u.Output, CacheRead: u.CacheRead, CacheWrite: u.CacheWrite5m + u.CacheWrite1h,
-		CostUSD: c.USD(), Unpriced: c.Unpriced,
+		Weighted: weighted,
+		CostUSD:  c.USD(), Unpriced: c.Unpriced,
 	}
 }
 
@@ -136,14 +157,11 @@ func (s *messageSeqs) read(ev footnote.Event) {
 }
 
 // getConversation handles GET /api/conversations/{id}.
-func (s *Server) getConversation(w http.ResponseWriter, r *http.Request) error {
-	head, err := s.conversation(r, r.PathValue("id"))
-	if err != nil {
-		return err
-	}
+func (s *Server) getConversation(w http.ResponseWriter, r *http.Request, head footnote.Stream) error {
 	d := details{conversation: conversationOf(head), Sources: []string{}, Last: head.Last}
 	var used footnote.Usage
 	var cost footnote.Cost
+	var weight, weighted int64
 	var messages messageSeqs
 	for ev, err := range s.opts.Log.Events(r.Context(), head.ID, 0) {
 		if err != nil {
@@ -152,6 +170,11 @@ func (s *Server) getConversation(w http.ResponseWriter, r *http.Request) error {
 		switch b := ev.Body.(type) {
 		case footnote.Opened:
 			d.Sources, d.Model, d.Tier = append(d.Sources, b.Sources...), b.Model, b.Tier
+		case footnote.RunStarted:
+			if c := b.Choice; c != nil {
+				d.Model, d.Tier = c.Model, c.Tier
+			}
+			weight = b.Weight
 		case footnote.UserMessage:
 			if b.Where != nil && json.Unmarshal(b.Where, &d.Where) != nil {
 				d.Where = place{} // not a chart
@@ -161,38 +184,32 @@ func (s *Server) getConversation(w http.ResponseWriter, r *http.Request) error {
 		}
 		messages.read(ev)
 		u, c := footnote.UsedBy(ev.Body)
-		used, cost = used.Add(u), cost.Add(c)
+		used, weighted, cost = used.Add(u), weighted+u.Weighted(weight), cost.Add(c)
 	}
-	d.Usage, d.Messages = spentOf(used, cost), len(messages)
+	d.Usage, d.Messages = spentOf(used, weighted, cost), len(messages)
 	d.Usage.Incomplete = len(d.Unreadable) > 0
 	return protocol.WriteValue(w, http.StatusOK, d)
 }
 
 // renameConversation handles PATCH /api/conversations/{id}.
-func (s *Server) renameConversation(w http.ResponseWriter, r *http.Request) error {
-	head, err := s.conversation(r, r.PathValue("id"))
-	if err != nil {
-		return err
-	}
+func (s *Server) renameConversation(w http.ResponseWriter, r *http.Request, head footnote.Stream) error {
 	var in struct {
 		Title string `json:"title"`
 	}
 	if err := s.Read(w, r, 1, &in); err != nil {
 		return err
 	}
-	if _, _, err := s.opts.Engine.Append(r.Context(), PrincipalOf(r.Context()), head.ID, footnote.Titled{
-		Title: in.Title,
-	}, nil); err != nil {
+	_, _, err := s.opts.Engine.Append(r.Context(), PrincipalOf(r.Context()), head.ID,
+		footnote.Titled{Title: in.Title}, nil)
+	if err != nil {
 		return err
 	}
-	if head, err = s.opts.Log.Get(r.Context(), head.ID); err != nil {
-		return err
-	}
-	return protocol.WriteValue(w, http.StatusOK, conversationOf(head))
+	head, err = s.opts.Log.Get(r.Context(), head.ID)
+	return reply(w, conversationOf(head), err)
 }
 
 // deleteConversation handles DELETE /api/conversations/{id}. It stops a running run first. People may also delete what
-// they may no longer see, because their rights have changed or nobody can read which sources it is about.
+// they may no longer see, because their rights have changed or its sources cannot be read.
 func (s *Server) deleteConversation(w http.ResponseWriter, r *http.Request) error {
 	id := r.PathValue("id")
 	if !validID(id) {
@@ -205,13 +222,15 @@ func (s *Server) deleteConversation(w http.ResponseWriter, r *http.Request) erro
 	if err := s.halt(r.Context(), head); err != nil {
 		return err
 	}
-	if err := s.opts.Usage.Settle(r.Context()); err != nil { // keep its cost in the totals
-		return err
+	if s.opts.Usage != nil {
+		if err := s.opts.Usage.Settle(r.Context()); err != nil { // keep its cost in the totals
+			return err
+		}
 	}
-	if err := s.opts.Log.Delete(r.Context(), head.ID); err != nil && footnote.CodeOf(err) != footnote.NotFound {
-		return err
+	if err = s.opts.Log.Delete(r.Context(), head.ID); footnote.CodeOf(err) == footnote.NotFound {
+		err = nil
 	}
-	return done(w)
+	return done(w, err)
 }
 
 // haltTime is how long a stopped run may take to end.
@@ -243,13 +262,6 @@ func (s *Server) halt(ctx context.Context, head footnote.Stream) error {
 
 // stopConversation handles POST /api/conversations/{id}/stop. It does not wait for the end of the run;
 // readers of the events see it.
-func (s *Server) stopConversation(w http.ResponseWriter, r *http.Request) error {
-	head, err := s.conversation(r, r.PathValue("id"))
-	if err != nil {
-		return err
-	}
-	if err := s.opts.Engine.Stop(r.Context(), head.ID, "user"); err != nil {
-		return err
-	}
-	return done(w)
+func (s *Server) stopConversation(w http.ResponseWriter, r *http.Request, head footnote.Stream) error {
+	return done(w, s.opts.Engine.Stop(r.Context(), head.ID, "user"))
 }

@@ -12,13 +12,13 @@ import (
 	"github.com/footnotehq/footnote/httpapi"
 )
 
-// opened starts a conversation whose run goes on until it is stopped.
+// opened starts a conversation whose run continues until it is stopped.
 func opened(t *testing.T, api *httpapi.Server) string {
 	t.Helper()
 	w := do(api, request("POST", "/api/conversations", `{"text":"scenario: silent","assistant":"analyst"}`))
 	var accepted struct{ Conversation, Run string }
 	if err := json.Unmarshal(w.Body.Bytes(), &accepted); err != nil || w.Code != 202 || accepted.Run == "" {
-		t.Fatalf("%d %s", w.Code, w.Body)
+		t.Fatalf("opening a conversation: %d %s", w.Code, w.Body)
 	}
 	return accepted.Conversation
 }
@@ -29,7 +29,7 @@ func TestDeleteStopsFirst(t *testing.T) {
 	api, _ := newAPI(t, nil)
 	id := opened(t, api)
 	if w := do(api, request("DELETE", "/api/conversations/"+id, "")); w.Code != 204 {
-		t.Fatalf("%d %s", w.Code, w.Body)
+		t.Fatalf("DELETE: %d %s", w.Code, w.Body)
 	}
 	if w := do(api, request("GET", "/api/conversations/"+id, "")); w.Code != 404 {
 		t.Errorf("it is still there: %d %s", w.Code, w.Body)
@@ -47,13 +47,13 @@ func TestStopIsSeenByReaders(t *testing.T) {
 	// With follow=false the reader gets what is stored and does not wait for the run.
 	if w := stream("?follow=false"); w.Code != 200 || !strings.Contains(w.Body.String(), "event: run_started") ||
 		strings.Contains(w.Body.String(), "event: run_stopped") {
-		t.Errorf("%d %s", w.Code, w.Body)
+		t.Errorf("stored events: %d %s", w.Code, w.Body)
 	}
 	if w := stream("?follow=false&after=2"); w.Code != http.StatusNoContent {
 		t.Errorf("nothing new: %d %s", w.Code, w.Body)
 	}
 	if w := do(api, request("POST", "/api/conversations/"+id+"/stop", `{}`)); w.Code != 204 {
-		t.Fatalf("%d %s", w.Code, w.Body)
+		t.Fatalf("stop: %d %s", w.Code, w.Body)
 	}
 	begun := time.Now()
 	if w := stream(""); !strings.Contains(w.Body.String(), `"by":"user"`) || time.Since(begun) > 5*time.Second {
@@ -67,7 +67,7 @@ func TestStopIsSeenByReaders(t *testing.T) {
 	w := do(api, request("GET", "/api/conversations/"+id+"/events?format=jsonl", ""))
 	if !strings.Contains(w.Header().Get("Content-Disposition"), id+".jsonl") ||
 		w.Header().Get("Content-Type") != "application/jsonl" {
-		t.Errorf("%v", w.Header())
+		t.Errorf("headers of the export: %v", w.Header())
 	}
 }
 
@@ -77,12 +77,12 @@ func TestMessagesAreCounted(t *testing.T) {
 	w := do(api, request("POST", "/v1/chat/completions",
 		`{"model":"claude-da/analyst","messages":[{"role":"user","content":"2+2?"}]}`))
 	if w.Code != 200 {
-		t.Fatalf("%d %s", w.Code, w.Body)
+		t.Fatalf("first message: %d %s", w.Code, w.Body)
 	}
 	var list struct{ Conversations []struct{ ID string } }
 	w = do(api, request("GET", "/api/conversations", ""))
 	if err := json.Unmarshal(w.Body.Bytes(), &list); err != nil || len(list.Conversations) != 1 {
-		t.Fatalf("%v %s", err, w.Body)
+		t.Fatalf("list of conversations: %v %s", err, w.Body)
 	}
 	var d struct{ Messages int }
 	w = do(api, request("GET", "/api/conversations/"+list.Conversations[0].ID, ""))

@@ -165,7 +165,7 @@ func TestRefusalsClose(t *testing.T) {
 	}
 }
 
-// TestRefusalsDoNotWaitForBody checks that nobody waits for the body of a refused request.
+// TestRefusalsDoNotWaitForBody checks that a request is refused before its body arrives.
 func TestRefusalsDoNotWaitForBody(t *testing.T) {
 	api, _ := newAPI(t, nil)
 	for name, change := range map[string]func(*http.Request){
@@ -293,7 +293,7 @@ func TestUnreadResponse(t *testing.T) {
 	accepted := make(chan int)
 	api.Mount("/page", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(time.Second))
-		n, _ := w.Write(make([]byte, size)) // it fails: nobody reads
+		n, _ := w.Write(make([]byte, size)) // fails, because the server does not read
 		accepted <- n
 	}))
 	conn, err := net.Dial("tcp", listening(t, api))

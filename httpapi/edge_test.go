@@ -134,7 +134,7 @@ func TestPrincipalComesFromTheKey(t *testing.T) {
 	}
 }
 
-// TestForeignConversation checks that the id of somebody else's conversation starts a new one, like any
+// TestForeignConversation checks that the id of another user's conversation starts a new one, like any
 // unknown id.
 func TestForeignConversation(t *testing.T) {
 	api, engine := newAPI(t, nil)
@@ -211,7 +211,7 @@ func TestSlowBody(t *testing.T) {
 	_ = conn.SetReadDeadline(time.Now().Add(10 * time.Second))
 	got, err := io.ReadAll(conn)
 	if err != nil || !bytes.HasPrefix(got, []byte("HTTP/1.1 400")) || !bytes.Contains(got, []byte("did not arrive")) {
-		t.Errorf("%v\n%s", err, got)
+		t.Errorf("slow body: %v\n%s", err, got)
 	}
 }
 
@@ -222,7 +222,7 @@ func TestHTTPServerLimits(t *testing.T) {
 		t.Error("a timeout of the whole server cuts streams short")
 	}
 	if srv.ReadHeaderTimeout != 10*time.Second || srv.IdleTimeout != 120*time.Second || srv.MaxHeaderBytes != 64<<10 {
-		t.Errorf("%+v", srv)
+		t.Errorf("server limits: %+v", srv)
 	}
 }
 
@@ -248,7 +248,7 @@ func TestReadiness(t *testing.T) {
 		t.Errorf("draining: %d %s", w.Code, w.Body)
 	}
 	if w := do(api, request("GET", "/healthz", "")); w.Code != 200 {
-		t.Errorf("a draining server is healthy: %d", w.Code)
+		t.Errorf("a draining server reports %d at /healthz, want 200", w.Code)
 	}
 }
 
@@ -356,16 +356,16 @@ func TestMountedProtocol(t *testing.T) {
 		_, _ = io.WriteString(w, "page")
 	}))
 	if w := do(api, request("POST", "/api/ask", "{}")); w.Body.String() != "ada asks" {
-		t.Errorf("%d %s", w.Code, w.Body)
+		t.Errorf("answer of the mounted protocol: %d %s", w.Code, w.Body)
 	}
 	if w := do(api, request("POST", "/api/ask", "1")); w.Code != 409 ||
 		!strings.Contains(w.Body.String(), `"code":"conflict"`) {
-		t.Errorf("%d %s", w.Code, w.Body)
+		t.Errorf("conflict of the mounted protocol: %d %s", w.Code, w.Body)
 	}
 	r := request("GET", "/page/x", "")
 	r.Header.Del("Authorization")
 	if w := do(api, r); w.Code != 200 || w.Body.String() != "page" {
-		t.Errorf("%d %s", w.Code, w.Body)
+		t.Errorf("mounted page: %d %s", w.Code, w.Body)
 	}
 	// An error after the response has begun aborts the connection.
 	srv := serve(t, api)

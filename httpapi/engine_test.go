@@ -77,7 +77,7 @@ func TestRealEngine(t *testing.T) {
 	}
 }
 
-// TestRealEngineNeverParks checks that a run that would need the client's answer goes on without it: the
+// TestRealEngineNeverParks checks that a run that would need the client's answer continues without it: the
 // clients of this protocol know neither our tools nor approvals.
 func TestRealEngineNeverParks(t *testing.T) {
 	browser := agenttest.NewTool(tool.Spec{Name: "draw", Side: tool.Client, ReadOnly: true}, nil)
@@ -88,13 +88,13 @@ func TestRealEngineNeverParks(t *testing.T) {
 	w := do(api, request("POST", "/v1/chat/completions",
 		`{"model":"analyst","stream":true,"messages":[{"role":"user","content":"Draw."}]}`))
 	if w.Code != 200 || !strings.Contains(w.Body.String(), "Without a drawing") {
-		t.Errorf("%d %s", w.Code, w.Body)
+		t.Errorf("answer without the client: %d %s", w.Code, w.Body)
 	}
 	if last := ended(t, api, w); !strings.Contains(last, `"kind":"run_finished"`) {
 		t.Errorf("last = %s", last)
 	}
 	if sent := history(model, 1); !strings.Contains(sent, "no page is open here") ||
-		!strings.Contains(sent, "nobody can do so here") {
+		!strings.Contains(sent, "no one can do so here") {
 		t.Errorf("the model was told %s", sent)
 	}
 }

@@ -40,12 +40,6 @@ func Status(c footnote.Code) int {
 	}
 }
 
-// Envelope encodes an error in the format that the clients of a protocol expect.
-type Envelope = protocol.Envelope
-
-// Failure carries what an envelope may need besides the error.
-type Failure = protocol.Failure
-
 // fail writes an error as the response, unless the response has begun.
 func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	sc := scopeOf(r.Context())
@@ -68,20 +62,21 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	} {
 		h.Del(name)
 	}
-	if e, ok := errors.AsType[*footnote.Error](err); ok && e.RetryAfter > 0 {
+	e, classified := errors.AsType[*footnote.Error](err)
+	if classified && e.RetryAfter > 0 {
 		h.Set("Retry-After", strconv.FormatInt(int64(math.Ceil(e.RetryAfter.Seconds())), 10))
 		h.Set("Retry-After-Ms", strconv.FormatInt(e.RetryAfter.Milliseconds(), 10))
 	}
-	if e, ok := errors.AsType[*footnote.Error](err); ok && e.Limit != nil {
+	if classified && e.Limit != nil {
 		s.limitHeaders(h, *e.Limit)
 	}
-	if protocol.IsAfterWork(err) {
+	if protocol.IsNotRetryable(err) {
 		h.Set("X-Should-Retry", "false")
 	}
 	if status == http.StatusUnauthorized {
 		h.Set("Www-Authenticate", `Bearer realm="footnote"`)
 	}
-	contentType, body := sc.envelope(err, Failure{RequestID: sc.id, UnknownURL: sc.unknown})
+	contentType, body := sc.envelope(err, protocol.Failure{RequestID: sc.id, UnknownURL: sc.unknown})
 	h.Set("Content-Type", contentType)
 	h.Set("Cache-Control", "no-store")
 	w.WriteHeader(status)
@@ -103,7 +98,10 @@ func (s *Server) limitHeaders(h http.Header, o footnote.OverLimit) {
 // answerWrite is how long writing 64 KB of a response may take; see recorder.Write.
 const answerWrite = 30 * time.Second
 
-// writeBody sends a complete response that is not JSON.
-func writeBody(w http.ResponseWriter, contentType string, body []byte) error {
-	return protocol.Write(w, http.StatusOK, contentType, body)
+// reply sends a value as JSON, unless there is an error.
+func reply(w http.ResponseWriter, v any, err error) error {
+	if err != nil {
+		return err
+	}
+	return protocol.WriteValue(w, http.StatusOK, v)
 }

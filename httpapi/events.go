@@ -18,22 +18,18 @@ import (
 
 // events handles GET /api/conversations/{id}/events?after=N: the log of a conversation.
 //
-// By default it returns the events after N as JSON lines and ends; with format=jsonl, as a file to keep. With
-// "Accept: text/event-stream" it streams them as server-sent events, named by kind and with their sequence
-// number as id. The stream includes the deltas of a running run and ends when the run does. With view=seed it
-// returns one array in the format of /api/chat-v2.
+// By default it returns the events after N as JSON lines and ends; with format=jsonl, as a file to keep.
+// With "Accept: text/event-stream" it streams them as server-sent events, named by kind and with their id.
+// The stream includes the deltas of a running run and ends when the run does. With view=seed it returns one
+// array in the format of /api/chat-v2.
 //
 // When nothing is running and nothing is new, it responds 204, which makes an EventSource stop. With
 // follow=true the stream also waits for later runs; with follow=false it ends after the stored events. A
 // client that is ahead of the log, because the log was restored from a backup, gets a reset frame and
 // continues from the end of the log; see protocol.Reset.
-func (s *Server) events(w http.ResponseWriter, r *http.Request) error {
-	id := r.PathValue("id")
-	head, err := s.conversation(r, id)
-	if err != nil {
-		return err
-	}
-	after, err := protocol.After(r)
+func (s *Server) events(w http.ResponseWriter, r *http.Request, head footnote.Stream) error {
+	id := head.ID
+	after, err := protocol.After(r, id)
 	if err != nil {
 		return err
 	}
@@ -43,7 +39,7 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) error {
 	}
 	var preface []byte
 	if after > head.Last {
-		preface = protocol.Reset(head.Last, after)
+		preface = protocol.Reset(footnote.EventID(id, head.Last), head.Last, after)
 		w.Header().Set(protocol.ResetHeader, strconv.FormatInt(head.Last, 10))
 		after = head.Last
 	}
@@ -57,7 +53,7 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) error {
 	if lines {
 		return s.eventLines(w, r, id, after)
 	}
-	leave, err := s.hold(w, r)
+	leave, err := s.countStream(w, r)
 	if err != nil {
 		return err
 	}
@@ -78,15 +74,13 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) error {
 	}
 	p := &pump{s: s, w: w, r: r, limit: s.opts.StreamTimeout, rd: rd, last: after, Stream: protocol.Stream{
 		Name: "native", Ticket: agent.Ticket{Conversation: id}, Preface: preface,
-		Encoder: &nativeEncoder{
-			requestID: RequestIDOf(r.Context()), follow: follow, running: running, run: head.Run,
-		},
+		Encoder: &nativeEncoder{requestID: RequestIDOf(r.Context()), follow: follow, running: running, run: head.Run},
 	}}
 	return p.serve(func(ctx context.Context) error { return p.catchUp(ctx, -1) })
 }
 
-// conversation returns the head of one of the caller's conversations. It returns NotFound for somebody
-// else's, as for one that does not exist.
+// conversation returns the head of one of the caller's conversations. It returns NotFound for another
+// user's, as for one that does not exist.
 func (s *Server) conversation(r *http.Request, id string) (footnote.Stream, error) {
 	if !validID(id) {
 		return footnote.Stream{}, protocol.NoConversation()
@@ -112,7 +106,7 @@ func followOf(r *http.Request) (following, error) {
 	yes, err := strconv.ParseBool(v)
 	switch {
 	case err != nil:
-		return thisRun, footnote.Errorf(footnote.InvalidRequest, "follow must be true or false.")
+		return thisRun, footnote.Invalidf("follow must be true or false.")
 	case yes:
 		return always, nil
 	}
@@ -128,7 +122,7 @@ func wantsLines(r *http.Request) (bool, error) {
 	case "jsonl":
 		return true, nil
 	default:
-		return false, footnote.Errorf(footnote.InvalidRequest, "format must be jsonl, or left out.")
+		return false, footnote.Invalidf("format must be jsonl, or left out.")
 	}
 }
 
@@ -145,7 +139,7 @@ func (s *Server) eventsView(w http.ResponseWriter, r *http.Request, id, name str
 		}
 		names = slices.AppendSeq(names, maps.Keys(m.Views))
 	}
-	return footnote.Errorf(footnote.InvalidRequest, "view must be %s, or left out.", strings.Join(names, ", "))
+	return footnote.Invalidf("view must be %s, or left out.", strings.Join(names, ", "))
 }
 
 // eventLines sends events as JSON lines.
@@ -153,7 +147,7 @@ func (s *Server) eventLines(w http.ResponseWriter, r *http.Request, id string, a
 	h := w.Header()
 	h.Set("Content-Type", "application/jsonl")
 	if r.URL.Query().Get("format") != "" {
-		h.Set("Content-Disposition", `attachment; filename="`+id+`.jsonl"`)
+		attach(w, r, id, "jsonl")
 	}
 	h.Set("Cache-Control", "no-store")
 	var line []byte
@@ -220,7 +214,7 @@ func (e *nativeEncoder) Event(dst []byte, ev footnote.Event) []byte {
 	default:
 		e.running = e.running && !footnote.Terminal(b)
 	}
-	return sse.AppendEvent(dst, footnote.KindOf(ev.Body), ev.Seq, data)
+	return sse.AppendEvent(dst, footnote.KindOf(ev.Body), ev.ID(), data)
 }
 
 // Fail appends the reason why the stream ends. When its time is up there is none: an EventSource reconnects and
@@ -230,29 +224,26 @@ func (e *nativeEncoder) Fail(dst []byte, err error) []byte {
 		return dst
 	}
 	e.err = err
-	_, data := protocol.Native(err, Failure{RequestID: e.requestID})
-	return sse.AppendEvent(dst, "error", 0, data)
+	_, data := protocol.Native(err, protocol.Failure{RequestID: e.requestID})
+	return sse.AppendEvent(dst, "error", "", data)
 }
 
-// appendEvent appends the JSON of an event.
+// appendEvent appends the JSON of an event, without marks.
 func appendEvent(dst []byte, ev footnote.Event) ([]byte, error) {
+	if m, ok := ev.Body.(footnote.AssistantMessage); ok && m.Marks != nil {
+		m.Marks = nil
+		ev.Body = m
+	}
 	kind, body, err := footnote.EncodeBody(ev.Body)
 	if err != nil {
 		return dst, err
 	}
-	dst = append(dst, `{"seq":`...)
-	dst = strconv.AppendInt(dst, ev.Seq, 10)
-	dst = append(dst, `,"time":"`...)
-	dst = ev.Time.UTC().AppendFormat(dst, time.RFC3339Nano)
-	dst = append(dst, `","kind":`...)
-	dst = strictjson.AppendString(dst, kind)
+	o := strictjson.Builder(append(dst, '{')).Int("seq", ev.Seq).Text("id", ev.ID())
+	o = o.Text("time", ev.Time.UTC().Format(time.RFC3339Nano)).Text("kind", kind)
 	if ev.Run != "" {
-		dst = append(dst, `,"run":`...)
-		dst = strictjson.AppendString(dst, ev.Run)
+		o = o.Text("run", ev.Run)
 	}
-	dst = append(dst, `,"body":`...)
-	dst = append(dst, body...)
-	return append(dst, '}'), nil
+	return append(o.Raw("body", body), '}'), nil
 }
 
 // deltaOps maps the operations of a delta to their names.
@@ -264,37 +255,19 @@ var deltaOps = [...]string{
 // sseDelta appends the frame of a delta. It copies the text of a grown block unchanged, because it is already
 // JSON-escaped. Deltas have no id; a client that reconnects gets the finished message instead.
 func sseDelta(dst []byte, d footnote.Delta) []byte {
-	dst = append(dst, "event: delta\ndata: {\"run\":"...)
-	dst = strictjson.AppendString(dst, d.Run)
-	dst = append(dst, `,"step":`...)
-	dst = strconv.AppendInt(dst, int64(d.Step), 10)
-	dst = append(dst, `,"attempt":`...)
-	dst = strconv.AppendInt(dst, int64(d.Attempt), 10)
-	dst = append(dst, `,"op":"`...)
-	dst = append(dst, deltaOps[d.Op]...)
-	dst = append(dst, '"')
+	o := strictjson.Builder(append(dst, "event: delta\ndata: {"...))
+	o = o.Text("run", d.Run).Int("step", int64(d.Step)).Int("attempt", int64(d.Attempt)).Text("op", deltaOps[d.Op])
 	switch d.Op {
 	case footnote.StepRetrying, footnote.StepBroke:
-		dst = append(dst, `,"code":`...)
-		dst = strictjson.AppendString(dst, string(d.Code))
-		dst = append(dst, `,"wait_ms":`...)
-		dst = strconv.AppendInt(dst, d.Wait.Milliseconds(), 10)
+		o = o.Text("code", string(d.Code)).Int("wait_ms", d.Wait.Milliseconds())
 	default:
-		dst = append(dst, `,"index":`...)
-		dst = strconv.AppendInt(dst, int64(d.Index), 10)
-		dst = append(dst, `,"kind":`...)
-		dst = strictjson.AppendString(dst, d.Kind)
+		o = o.Int("index", int64(d.Index)).Text("kind", d.Kind)
 	}
 	if d.Op == footnote.BlockStarted && d.ID != "" {
-		dst = append(dst, `,"id":`...)
-		dst = strictjson.AppendString(dst, d.ID)
-		dst = append(dst, `,"name":`...)
-		dst = strictjson.AppendString(dst, d.Name)
+		o = o.Text("id", d.ID).Text("name", d.Name)
 	}
 	if d.Op == footnote.BlockGrew {
-		dst = append(dst, `,"text":"`...)
-		dst = append(dst, d.Escaped...)
-		dst = append(dst, '"')
+		o = o.Escaped("text", d.Escaped)
 	}
-	return append(dst, "}\n\n"...)
+	return append(o, "}\n\n"...)
 }

@@ -2,7 +2,6 @@ package httpapi
 
 import (
 	"context"
-	"encoding/json"
 	"net/http"
 
 	"github.com/footnotehq/footnote"
@@ -13,29 +12,15 @@ import (
 
 // messages handles GET /api/conversations/{id}/messages: it returns the conversation as UIMessages of the AI
 // SDK.
-func (s *Server) messages(w http.ResponseWriter, r *http.Request) error {
-	head, err := s.conversation(r, r.PathValue("id"))
-	if err != nil {
-		return err
-	}
+func (s *Server) messages(w http.ResponseWriter, r *http.Request, head footnote.Stream) error {
 	events, err := s.allEvents(r.Context(), head.ID)
 	if err != nil {
 		return err
 	}
 	assistant, _ := protocol.AssistantOf(s.Assistants(r), head.Assistant)
-	messages := aisdk.Messages(events, aisdk.Options{
-		Conversation: head.ID,
-		Tools:        assistant.Tools,
-		Unfinished:   true,
-	})
-	if messages == nil {
-		messages = []aisdk.Message{}
-	}
-	data, err := json.Marshal(map[string]any{"messages": messages})
-	if err != nil {
-		return err
-	}
-	return protocol.WriteJSON(w, http.StatusOK, data)
+	return protocol.WriteValue(w, http.StatusOK, map[string]any{"messages": aisdk.Messages(events, aisdk.Options{
+		Conversation: head.ID, Tools: assistant.Tools, Unfinished: true,
+	})})
 }
 
 func (s *Server) allEvents(ctx context.Context, id string) ([]footnote.Event, error) {
@@ -51,13 +36,9 @@ func (s *Server) allEvents(ctx context.Context, id string) ([]footnote.Event, er
 
 // exportConversation handles GET /api/conversations/{id}/export?format=html: it returns the conversation as
 // one self-contained file.
-func (s *Server) exportConversation(w http.ResponseWriter, r *http.Request) error {
-	head, err := s.conversation(r, r.PathValue("id"))
-	if err != nil {
-		return err
-	}
+func (s *Server) exportConversation(w http.ResponseWriter, r *http.Request, head footnote.Stream) error {
 	if f := r.URL.Query().Get("format"); f != "" && f != "html" {
-		return footnote.Errorf(footnote.InvalidRequest, "format must be html.")
+		return footnote.Invalidf("format must be html.")
 	}
 	events, err := s.allEvents(r.Context(), head.ID)
 	if err != nil {
@@ -70,9 +51,9 @@ func (s *Server) exportConversation(w http.ResponseWriter, r *http.Request) erro
 		return err
 	}
 	h := w.Header()
-	h.Set("Content-Disposition", `attachment; filename="`+head.ID+`.html"`)
+	attach(w, r, head.ID, "html")
 	h.Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; sandbox")
-	return writeBody(w, "text/html; charset=utf-8", page)
+	return protocol.Write(w, http.StatusOK, "text/html; charset=utf-8", page)
 }
 
 // firstRows reads the first rows of a result.

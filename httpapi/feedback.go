@@ -18,14 +18,12 @@ func (s *Server) feedback(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if in.Good == nil {
-		return footnote.Errorf(footnote.InvalidRequest, "good must be true or false.")
+		return footnote.Invalidf("good must be true or false.")
 	}
 	if _, err := s.conversation(r, in.Conversation); err != nil {
 		return err
 	}
-	if _, _, err := s.opts.Engine.Append(r.Context(), PrincipalOf(r.Context()), in.Conversation,
-		footnote.Feedback{Seq: in.Seq, Good: *in.Good, Words: in.Words}, nil); err != nil {
-		return err
-	}
-	return done(w)
+	_, _, err := s.opts.Engine.Append(r.Context(), PrincipalOf(r.Context()), in.Conversation,
+		footnote.Feedback{Seq: in.Seq, Good: *in.Good, Words: in.Words}, nil)
+	return done(w, err)
 }

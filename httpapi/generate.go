@@ -41,28 +41,25 @@ func (s *Server) generateSQL(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	sql, dialect, err := s.opts.Generator.GenerateSQL(r.Context(), PrincipalOf(r.Context()), g)
-	if err != nil {
-		return err
-	}
-	return protocol.WriteValue(w, http.StatusOK, struct {
+	return reply(w, struct {
 		SQL     string `json:"sql"`
 		Dialect string `json:"dialect"`
-	}{sql, dialect})
+	}{sql, dialect}, err)
 }
 
 func (g Generate) check(longest int) error {
 	switch n := utf8.RuneCountInString(g.Question); {
 	case strings.TrimSpace(g.Question) == "":
-		return footnote.Errorf(footnote.InvalidRequest, "The question is empty.")
+		return footnote.Invalidf("The question is empty.")
 	case n > longest:
 		return footnote.Errorf(footnote.InputTooLong, "The question has %d characters; at most %d are allowed.", n,
 			longest)
 	case g.Schema != nil && g.Source != "":
-		return footnote.Errorf(footnote.InvalidRequest, "Set schema or source, not both.")
+		return footnote.Invalidf("Set schema or source, not both.")
 	case g.Schema == nil:
 		return nil
 	case g.Dialect != "" && g.Dialect != localschema.Dialect:
-		return footnote.Errorf(footnote.InvalidRequest, "The dialect of a schema must be duckdb.")
+		return footnote.Invalidf("The dialect of a schema must be duckdb.")
 	}
 	return g.Schema.Check()
 }

@@ -16,6 +16,7 @@ import (
 	"net/http"
 	"net/url"
 	"path"
+	"regexp"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -74,9 +75,9 @@ type Options struct {
 	Hub    *hub.Hub
 	// Protocols are mounted besides the endpoints of the app.
 	Protocols []protocol.Protocol
-	// Data holds the sources that users may browse; nil: none.
+	// Data holds the sources that users may browse; nil: the endpoints do not exist.
 	Data Data
-	// Usage reports what users have used; nil: unknown.
+	// Usage reports what users have used; nil: the endpoints do not exist.
 	Usage Usage
 	// Generator writes SQL statements; nil: the endpoint does not exist.
 	Generator Generator
@@ -90,6 +91,11 @@ type Options struct {
 	// Sessions keeps users signed in; nil: until the process ends.
 	Sessions Sessions
 	About    About
+	// Charts reports whether there is market data, each time a page asks; nil: there is none.
+	Charts func(context.Context) bool
+
+	// NoPage reports, for patterns of the web app, whether the address names something that does not exist.
+	NoPage map[string]func(*http.Request) bool
 
 	// Access decides what each principal may use; nil: everything. The engine must use the same one.
 	Access agent.Access
@@ -143,19 +149,18 @@ type Options struct {
 
 // Server serves the HTTP API. It is safe for concurrent use once it serves.
 type Server struct {
-	opts     Options
-	mux      *http.ServeMux
-	keys     keyring
-	hosts    map[string]bool
-	origins  map[string]bool
-	foreign  *http.CrossOriginProtection
-	patterns map[string][]string // methods by pattern
-	openings openings
-	mounted  []protocol.Routes
-	tally    tally
-	conns    connections
-	draining atomic.Bool
-	work     turnstile
+	opts           Options
+	mux            *http.ServeMux
+	keys           keyring
+	hosts, origins map[string]bool
+	foreign        *http.CrossOriginProtection
+	patterns       map[string][]string // methods by pattern
+	openings       openings
+	mounted        []protocol.Routes
+	notFoundPage   http.Handler // nil: without the web app
+	tally          tally
+	conns          connections
+	draining       atomic.Bool
 }
 
 // New checks the options and returns a server.
@@ -178,46 +183,25 @@ func New(o Options) (*Server, error) {
 }
 
 func (o Options) withDefaults() Options {
-	duration := func(d *time.Duration, v time.Duration) {
-		if *d <= 0 {
-			*d = v
-		}
-	}
-	duration(&o.BodyTimeout, 30*time.Second)
-	duration(&o.AnswerTimeout, 300*time.Second)
-	duration(&o.StreamTimeout, 10*time.Minute)
-	duration(&o.Hold, 5*time.Second)
-	duration(&o.Recheck, 2*time.Second)
-	if o.InputMaxChars <= 0 {
-		o.InputMaxChars = 10_000
-	}
-	if o.BodyLimit <= 0 {
-		o.BodyLimit = 1 << 20
-	}
+	o.BodyTimeout = cmp.Or(max(o.BodyTimeout, 0), 30*time.Second)
+	o.AnswerTimeout = cmp.Or(max(o.AnswerTimeout, 0), 300*time.Second)
+	o.StreamTimeout = cmp.Or(max(o.StreamTimeout, 0), 10*time.Minute)
+	o.Hold = cmp.Or(max(o.Hold, 0), 5*time.Second)
+	o.Recheck = cmp.Or(max(o.Recheck, 0), 2*time.Second)
+	o.InputMaxChars = cmp.Or(max(o.InputMaxChars, 0), 10_000)
+	o.BodyLimit = cmp.Or(max(o.BodyLimit, 0), 1<<20)
 	o.Streams = cmp.Or(max(o.Streams, 0), 2000)
 	o.StreamsPerUser = cmp.Or(max(o.StreamsPerUser, 0), max(o.Streams/4, 1))
 	o.Connections = cmp.Or(max(o.Connections, 0), 2*o.Streams)
 	o.NeedsKey = o.NeedsKey || len(o.Keys) > 0 || o.Tokens != nil
-	if o.StoredOnDisconnect == "" {
-		o.StoredOnDisconnect = agent.Continue
-	}
+	o.StoredOnDisconnect = cmp.Or(o.StoredOnDisconnect, agent.Continue)
+	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
+	o.Metrics = cmp.Or(o.Metrics, Metrics(noMetrics{}))
 	if o.Ready == nil {
 		o.Ready = func(context.Context) error { return nil }
 	}
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
-	if o.Metrics == nil {
-		o.Metrics = noMetrics{}
-	}
 	if o.Now == nil {
 		o.Now = time.Now
-	}
-	if o.Usage == nil {
-		o.Usage = noUsage{}
-	}
-	if o.Data == nil {
-		o.Data = noData{}
 	}
 	return o
 }
@@ -257,28 +241,34 @@ func get(h Handler) Methods { return Methods{http.MethodGet: h, http.MethodHead:
 
 // Handle adds a route for callers with a key. Call it before the server starts. The pattern must not contain
 // a method. It panics if a pattern is added twice.
-func (s *Server) Handle(pattern string, env Envelope, m Methods) {
-	s.open(pattern, env, m.each(func(h Handler) Handler {
-		h = s.counted(h)
-		return func(w http.ResponseWriter, r *http.Request) error {
-			if err := s.identify(r); err != nil {
-				return err
-			}
-			s.conns.belongs(connOf(r.Context()), PrincipalOf(r.Context()))
-			if s.opts.Ledger != nil {
-				if err := s.opts.Ledger.Request(r.Context(), PrincipalOf(r.Context())); err != nil {
-					return err
-				}
-			}
-			r, release := s.guarded(r)
-			defer release()
-			err := h(w, r)
-			if gone := revocation(r.Context()); err != nil && gone != nil {
-				return gone
-			}
+func (s *Server) Handle(pattern string, env protocol.Envelope, m Methods) {
+	identified := Methods{}
+	for method, h := range m {
+		identified[method] = s.identified(s.counted(h))
+	}
+	s.open(pattern, env, identified)
+}
+
+// identified wraps the handler of a route for callers with a key.
+func (s *Server) identified(h Handler) Handler {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		if err := s.identify(r); err != nil {
 			return err
 		}
-	}))
+		s.conns.belongs(connOf(r.Context()), PrincipalOf(r.Context()))
+		if s.opts.Ledger != nil {
+			if err := s.opts.Ledger.Request(r.Context(), PrincipalOf(r.Context())); err != nil {
+				return err
+			}
+		}
+		r, release := s.guarded(r)
+		defer release()
+		err := h(w, r)
+		if gone := revocation(r.Context()); err != nil && gone != nil {
+			return gone
+		}
+		return err
+	}
 }
 
 // Mount adds a handler that needs no key, such as the pages of the web interface. The handler writes its own
@@ -290,21 +280,11 @@ func (s *Server) Mount(pattern string, h http.Handler) {
 	})
 }
 
-// names lists the methods for the Allow header.
-func (m Methods) names() string { return strings.Join(slices.Sorted(maps.Keys(m)), ", ") }
-
-func (m Methods) each(wrap func(Handler) Handler) Methods {
-	out := Methods{}
-	for name, h := range m {
-		out[name] = wrap(h)
-	}
-	return out
-}
-
 // open adds a route that needs no key.
-func (s *Server) open(pattern string, env Envelope, m Methods) {
-	allow := m.names()
-	s.patterns[pattern] = slices.Sorted(maps.Keys(m))
+func (s *Server) open(pattern string, env protocol.Envelope, m Methods) {
+	methods := slices.Sorted(maps.Keys(m))
+	allow := strings.Join(methods, ", ")
+	s.patterns[pattern] = methods
 	s.mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
 		sc := scopeOf(r.Context())
 		sc.route, sc.envelope = pattern, env
@@ -312,7 +292,7 @@ func (s *Server) open(pattern string, env Envelope, m Methods) {
 		if !ok {
 			w.Header().Set("Allow", allow)
 			sc.status = http.StatusMethodNotAllowed
-			s.fail(w, r, footnote.Errorf(footnote.InvalidRequest, "This address takes %s.", allow))
+			s.fail(w, r, footnote.Invalidf("This address takes %s.", allow))
 			return
 		}
 		if err := h(w, r); err != nil {
@@ -330,7 +310,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		Request: sc.id,
 		Trace:   r.Header.Get("Traceparent"),
 	}))
-	defer s.leaveBody(rec, r) // last, after the handler has released everything
+	defer s.endUnread(rec, r) // last, after the handler has released everything
 	defer s.logged(rec, r, sc)
 	defer s.recovered(rec, r)
 
@@ -349,6 +329,10 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	if _, pattern := s.mux.Handler(r); pattern == "" {
 		sc.unknown = true
+		if s.notFoundPage != nil && s.opensPage(r) {
+			s.notFoundPage.ServeHTTP(rec, r)
+			return
+		}
 		s.fail(rec, r, footnote.Errorf(footnote.NotFound, "There is nothing at this address."))
 		return
 	}
@@ -376,9 +360,7 @@ func (s *Server) gate(w http.ResponseWriter, r *http.Request) error {
 // ownSite refuses a request that a page of another web site makes.
 func (s *Server) ownSite(r *http.Request) error {
 	if err := s.foreign.Check(r); err != nil {
-		return &footnote.Error{
-			Code: footnote.Forbidden, Message: "Requests from other web sites are not accepted.", Err: err,
-		}
+		return footnote.Wrapf(footnote.Forbidden, err, "Requests from other web sites are not accepted.")
 	}
 	return nil
 }
@@ -414,7 +396,7 @@ func (s *Server) recovered(rec *recorder, r *http.Request) {
 		return
 	}
 	sc.aborted = rec.status != 0
-	s.fail(rec, r, protocol.AfterWork(fmt.Errorf("handler panicked: %v\n%s", p, debug.Stack())))
+	s.fail(rec, r, protocol.NotRetryable(fmt.Errorf("handler panicked: %v\n%s", p, debug.Stack())))
 }
 
 // logged writes the log line of a request. It runs last, and tells net/http if the response must be aborted.
@@ -489,16 +471,15 @@ func (s *Server) ready(w http.ResponseWriter, r *http.Request) error {
 		if footnote.CodeOf(err) == footnote.StorageUnavailable {
 			message += " " + footnote.MessageOf(err)
 		}
-		return &footnote.Error{Code: footnote.StorageUnavailable, Message: message, Err: err}
+		return footnote.Wrapf(footnote.StorageUnavailable, err, "%s", message)
 	}
 	return protocol.WriteJSON(w, http.StatusOK, []byte(`{"status":"ready"}`))
 }
 
-// scope holds what is known about a request while it is served.
+// scope holds the facts about a request while it is served.
 type scope struct {
-	id        string
-	route     string
-	envelope  Envelope
+	id, route string
+	envelope  protocol.Envelope
 	principal footnote.Principal
 	withKey   bool   // the caller sent an API key
 	keyID     string // id of the stored key, sent or behind a session
@@ -537,12 +518,7 @@ func requestID(r *http.Request) string {
 }
 
 // validID reports whether id consists of 1 to 64 letters, digits, - _ and . only.
-func validID(id string) bool {
-	return id != "" && len(id) <= 64 && !strings.ContainsFunc(id, func(r rune) bool {
-		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '_' ||
-			r == '.')
-	})
-}
+var validID = regexp.MustCompile(`^[a-zA-Z0-9._-]{1,64}$`).MatchString
 
 // recorder records what was sent. It supports http.ResponseController through Unwrap.
 type recorder struct {
@@ -609,7 +585,7 @@ func (r *recorder) code() int {
 }
 
 // envelopeOf returns the envelope for paths without a route.
-func (s *Server) envelopeOf(p string) Envelope {
+func (s *Server) envelopeOf(p string) protocol.Envelope {
 	for _, m := range s.mounted {
 		if m.Prefix != "" && strings.HasPrefix(p+"/", m.Prefix) {
 			return m.Errors

@@ -52,9 +52,9 @@ func (b *incoming) Read(p []byte) (int, error) {
 // unread reports whether the client may still be sending the body, which may be nil.
 func (b *incoming) unread() bool { return b != nil && !b.complete }
 
-// leaveBody ends a request whose body nobody read. By itself net/http would read up to 256 KB of it first, however long
+// endUnread ends a request whose body nobody read. By itself net/http would read up to 256 KB of it first, however long
 // that takes.
-func (s *Server) leaveBody(w *recorder, r *http.Request) {
+func (s *Server) endUnread(w *recorder, r *http.Request) {
 	if !w.body.unread() {
 		return
 	}

@@ -60,7 +60,7 @@ func TestMissingEnd(t *testing.T) {
 				again := `{"question":"How many?","request_id":"q","sessionId":"` + head.ID + `"}`
 				w := do(api, request("POST", "/api/analyze", again)) // synctest would report a reader that waits
 				if body := w.Body.String(); !strings.Contains(body, "The end of this answer is unknown") {
-					t.Errorf("%d %s", w.Code, body)
+					t.Errorf("answer without its end: %d %s", w.Code, body)
 				}
 			})
 		})

@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"iter"
@@ -28,7 +29,7 @@ func (s *Server) mount(p protocol.Protocol) {
 		}
 		h := route.Handler
 		if route.Held {
-			h = s.holding(h)
+			h = s.withStreamLimit(h)
 		}
 		if route.Queries {
 			h = s.withSlot(h)
@@ -60,9 +61,7 @@ func (s *Server) Assistants(r *http.Request) []agent.AssistantInfo {
 func (s *Server) Submit(w http.ResponseWriter, r *http.Request, t agent.Turn) (agent.Ticket, error) {
 	t.Principal, t.Key, t.RequestID = s.Caller(r), scopeOf(r.Context()).keyID, RequestIDOf(r.Context())
 	t.Trace = footnote.OriginOf(r.Context()).Trace
-	if t.OnDisconnect == "" {
-		t.OnDisconnect = s.opts.StoredOnDisconnect
-	}
+	t.OnDisconnect = cmp.Or(t.OnDisconnect, s.opts.StoredOnDisconnect)
 	ticket, err := s.opts.Engine.Submit(r.Context(), t)
 	if err == nil {
 		w.Header().Set("X-Conversation-Id", ticket.Conversation)
@@ -77,16 +76,17 @@ func (s *Server) Complete(r *http.Request, prompt string) (string, footnote.Spen
 }
 
 func (s *Server) Find(r *http.Request, id string) (head footnote.Stream, found bool, err error) {
-	if validID(id) {
-		head, err = s.mine(r.Context(), s.Caller(r), id)
-		if err == nil || footnote.CodeOf(err) != footnote.NotFound {
-			return head, err == nil, err
-		}
-	}
 	if id == "" || len(id) > 128 {
 		return footnote.Stream{}, false, nil
 	}
-	head, err = s.named(r.Context(), s.Caller(r), id)
+	missing := true
+	if validID(id) {
+		head, err = s.mine(r.Context(), s.Caller(r), id)
+		missing = footnote.CodeOf(err) == footnote.NotFound
+	}
+	if missing {
+		head, err = s.named(r.Context(), s.Caller(r), id)
+	}
 	if footnote.CodeOf(err) == footnote.NotFound {
 		return footnote.Stream{}, false, nil
 	}

@@ -52,6 +52,7 @@ func TestForeignIDsLookUnknown(t *testing.T) {
 		"POST /api/conversations/{id}/turns":    `/api/conversations/ID/turns {"text":"x"}`,
 		"POST /api/conversations/{id}/queries": `/api/conversations/ID/queries {"sql":"SELECT ` +
 			`1","replaces":"r1","columns":[{"name":"a"}],"row_count":1}`,
+		"POST /api/conversations/{id}/calculations":   `/api/conversations/ID/calculations {"sql":"SELECT 1 FROM r1"}`,
 		"POST /api/conversations/{id}/stop":           "/api/conversations/ID/stop",
 		"GET /api/conversations/{id}/workspace":       "/api/conversations/ID/workspace",
 		"HEAD /api/conversations/{id}/workspace":      "/api/conversations/ID/workspace",
@@ -59,10 +60,12 @@ func TestForeignIDsLookUnknown(t *testing.T) {
 		"HEAD /api/conversations/{id}/workspace/file": "/api/conversations/ID/workspace/file?path=a",
 		"POST /api/conversations/{id}/workspace/revert": `/api/conversations/ID/workspace/revert ` +
 			`{"path":"a","digest":"x"}`,
-		"GET /api/results/{id}":  "/api/results/ID.r1",
-		"HEAD /api/results/{id}": "/api/results/ID.r1",
-		"GET /api/chat/{id}":     "/api/chat/ID",
-		"HEAD /api/chat/{id}":    "/api/chat/ID",
+		"GET /api/results/{id}":          "/api/results/ID.r1",
+		"HEAD /api/results/{id}":         "/api/results/ID.r1",
+		"GET /api/results/{id}/origins":  "/api/results/ID.r1/origins",
+		"HEAD /api/results/{id}/origins": "/api/results/ID.r1/origins",
+		"GET /api/chat/{id}":             "/api/chat/ID",
+		"HEAD /api/chat/{id}":            "/api/chat/ID",
 		"POST /api/chat/tool-result": `/api/chat/tool-result ` +
 			`{"conversationId":"ID","toolCallId":"call_1","result":{"success":true}}`,
 		"GET /api/ai/{id}":        "/api/ai/ID",
@@ -103,7 +106,7 @@ func TestForeignIDsLookUnknown(t *testing.T) {
 		none := answer(method, what, "conv_aaaaaaaaaaaaaaaaaaaaaaaaaa")
 		for state, id := range map[string]string{"idle": idle, "parked": parked} {
 			if theirs := answer(method, what, id); theirs != none {
-				t.Errorf("%s: of another user (%s)\n%s\nof nobody\n%s", route, state, theirs, none)
+				t.Errorf("%s: another user's conversation (%s):\n%s\nan unknown one:\n%s", route, state, theirs, none)
 			}
 		}
 		if !strings.HasPrefix(none, "404") && route != "GET /api/ai/{id}" && route != "HEAD /api/ai/{id}" &&

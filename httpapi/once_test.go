@@ -63,8 +63,8 @@ func TestRequestBoundaries(t *testing.T) {
 		send string
 		want int // number of responses
 	}{
-		"both lengths":               {post("Content-Length: 4\r\nTransfer-Encoding: chunked\r\n", chunked+next), 1},
-		"both, the other way around": {post("Transfer-Encoding: chunked\r\nContent-Length: 400\r\n", chunked+next), 1},
+		"both lengths":             {post("Content-Length: 4\r\nTransfer-Encoding: chunked\r\n", chunked+next), 1},
+		"both, in the other order": {post("Transfer-Encoding: chunked\r\nContent-Length: 400\r\n", chunked+next), 1},
 		"both, and kept alive": {
 			post("Connection: keep-alive\r\nContent-Length: 0\r\nTransfer-Encoding: CHUNKED\r\n", chunked+next), 1,
 		},
@@ -76,7 +76,7 @@ func TestRequestBoundaries(t *testing.T) {
 			"GET /healthz HTTP/1.1\r\nHost: localhost\r\nContent-Length: 4\r\nTransfer-Encoding: " +
 				"chunked\r\n\r\n0\r\n\r\n" + next, 1,
 		},
-		"both, at no address": {
+		"both, at an unknown address": {
 			"GET /none HTTP/1.1\r\nHost: localhost\r\nContent-Length: 4\r\nTransfer-Encoding: " +
 				"chunked\r\n\r\n0\r\n\r\n" + next, 1,
 		},

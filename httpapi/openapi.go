@@ -26,7 +26,7 @@ func (s *Server) descriptionRoutes() {
 		if err != nil {
 			return err
 		}
-		return writeBody(w, "application/yaml", body)
+		return protocol.Write(w, http.StatusOK, "application/yaml", body)
 	}))
 }
 

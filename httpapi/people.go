@@ -39,15 +39,17 @@ type personDay struct {
 	Input     int64   `json:"input_tokens"` // all input, cached or not
 	Cached    int64   `json:"cached_tokens"`
 	Output    int64   `json:"output_tokens"`
+	Weighted  int64   `json:"weighted_tokens"` // all of these, times the multiplier of their tier
 	CostUSD   float64 `json:"cost_usd"`
 	Unpriced  bool    `json:"cost_is_upper_bound,omitempty"`
 }
 
-// add adds the usage of one tier.
-func (p *personDay) add(d usage.Day) {
+// add adds the usage of one tier, whose tokens have a weight.
+func (p *personDay) add(d usage.Day, weight int64) {
 	p.Questions, p.Runs, p.Failed = p.Questions+d.Questions, p.Runs+d.Runs, p.Failed+d.Failed
 	p.Calls, p.Hits = p.Calls+d.Calls, p.Hits+d.Hits
 	p.Input, p.Cached, p.Output = p.Input+d.Usage.Prompt(), p.Cached+d.Usage.CacheRead, p.Output+d.Usage.Output
+	p.Weighted += d.Usage.Weighted(weight)
 	p.CostUSD, p.Unpriced = p.CostUSD+d.Cost.USD(), p.Unpriced || d.Cost.Unpriced
 }
 
@@ -61,25 +63,24 @@ const (
 
 // span returns the first and last day that a request asks for, both inclusive.
 func (s *Server) span(r *http.Request) (from, to string, err error) {
-	q := r.URL.Query()
-	today := s.opts.Now().UTC()
-	last, first := today, today.AddDate(0, 0, 1-daysDefault)
-	if text := q.Get("to"); text != "" {
-		if last, err = time.Parse(time.DateOnly, text); err != nil {
-			return "", "", footnote.Errorf(footnote.InvalidRequest, "to is %.40q; it must be a day such as 2026-03-31.",
-				text)
+	day := func(name string, def time.Time) time.Time {
+		text := r.URL.Query().Get(name)
+		if text == "" || err != nil {
+			return def
 		}
-		first = last.AddDate(0, 0, 1-daysDefault)
+		var t time.Time
+		if t, err = time.Parse(time.DateOnly, text); err != nil {
+			err = footnote.Invalidf("%s is %.40q; it must be a day such as 2026-03-31.", name, text)
+		}
+		return t
 	}
-	if text := q.Get("from"); text != "" {
-		if first, err = time.Parse(time.DateOnly, text); err != nil {
-			return "", "", footnote.Errorf(footnote.InvalidRequest,
-				"from is %.40q; it must be a day such as 2026-03-01.", text)
-		}
+	last := day("to", s.opts.Now().UTC())
+	first := day("from", last.AddDate(0, 0, 1-daysDefault))
+	if err != nil {
+		return "", "", err
 	}
 	if n := last.Sub(first).Hours()/24 + 1; n < 0.5 || n > maxDays {
-		return "", "", footnote.Errorf(footnote.InvalidRequest,
-			"from must not be after to, and not more than %d days before it.", maxDays)
+		return "", "", footnote.Invalidf("from must not be after to, and not more than %d days before it.", maxDays)
 	}
 	return first.Format(time.DateOnly), last.Format(time.DateOnly), nil
 }
@@ -94,7 +95,7 @@ func (s *Server) getPeople(w http.ResponseWriter, r *http.Request) error {
 	q := r.URL.Query()
 	format := cmp.Or(q.Get("format"), "json")
 	if format != "json" && format != "csv" {
-		return footnote.Errorf(footnote.InvalidRequest, "format is %.40q; it must be json or csv.", format)
+		return footnote.Invalidf("format is %.40q; it must be json or csv.", format)
 	}
 	if format == "csv" { // a file is kept, so it must be complete
 		if err := s.opts.Usage.Settle(r.Context()); err != nil {
@@ -105,10 +106,10 @@ func (s *Server) getPeople(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	rows := peopleDays(users, q.Get("user"), from, to)
+	rows := s.peopleDays(users, q.Get("user"), from, to)
 	if format == "csv" {
 		w.Header().Set("Content-Disposition", `attachment; filename="usage-`+from+`-`+to+`.csv"`)
-		return writeBody(w, "text/csv; charset=utf-8", peopleCSV(rows))
+		return protocol.Write(w, http.StatusOK, "text/csv; charset=utf-8", peopleCSV(rows))
 	}
 	return protocol.WriteValue(w, http.StatusOK, struct {
 		From    string      `json:"from"`
@@ -119,7 +120,7 @@ func (s *Server) getPeople(w http.ResponseWriter, r *http.Request) error {
 }
 
 // peopleDays returns the days of a span, newest first, and for each day the heaviest users first.
-func peopleDays(users map[string][]usage.Day, only, from, to string) []personDay {
+func (s *Server) peopleDays(users map[string][]usage.Day, only, from, to string) []personDay {
 	rows := []personDay{}
 	for user, days := range users {
 		if only != "" && user != only {
@@ -132,7 +133,7 @@ func peopleDays(users map[string][]usage.Day, only, from, to string) []personDay
 			if n := len(rows); n == 0 || rows[n-1].Day != d.Date || rows[n-1].User != user {
 				rows = append(rows, personDay{Day: d.Date, User: user})
 			}
-			rows[len(rows)-1].add(d)
+			rows[len(rows)-1].add(d, s.weight(d.Tier))
 		}
 	}
 	slices.SortFunc(rows, func(a, b personDay) int {
@@ -148,12 +149,12 @@ func peopleCSV(rows []personDay) []byte {
 	w := csv.NewWriter(&out) // a buffer accepts every write
 	_ = w.Write([]string{
 		"day", "user", "questions", "runs", "failed", "tool_calls", "cache_hits", "input_tokens", "cached_tokens",
-		"output_tokens", "cost_usd", "cost_is_upper_bound",
+		"output_tokens", "weighted_tokens", "cost_usd", "cost_is_upper_bound",
 	})
 	n := func(i int64) string { return strconv.FormatInt(i, 10) }
 	for _, p := range rows {
 		_ = w.Write([]string{p.Day, export.Inert(p.User), n(p.Questions), n(p.Runs), n(p.Failed), n(p.Calls), n(p.Hits),
-			n(p.Input), n(p.Cached), n(p.Output),
+			n(p.Input), n(p.Cached), n(p.Output), n(p.Weighted),
 			strconv.FormatFloat(p.CostUSD, 'f', 6, 64), strconv.FormatBool(p.Unpriced)})
 	}
 	w.Flush()
@@ -170,6 +171,7 @@ type askedQuestion struct {
 	Outcome      string        `json:"outcome"`
 	Code         footnote.Code `json:"code,omitempty"`
 	Tokens       int64         `json:"tokens"`
+	Weighted     int64         `json:"weighted_tokens"`
 	CostUSD      float64       `json:"cost_usd"`
 	Millis       int64         `json:"ms"`
 }
@@ -189,7 +191,7 @@ func (s *Server) getQuestions(w http.ResponseWriter, r *http.Request) error {
 	if before := q.Get("before"); before != "" {
 		at := slices.IndexFunc(runs, func(u usage.Run) bool { return u.Run == before })
 		if at < 0 {
-			return footnote.Errorf(footnote.InvalidRequest, "before must be a run that is still listed.")
+			return footnote.Invalidf("before must be a run that is still listed.")
 		}
 		runs = runs[at+1:]
 	}
@@ -214,7 +216,8 @@ func (s *Server) getQuestions(w http.ResponseWriter, r *http.Request) error {
 		out.Questions = append(out.Questions, askedQuestion{
 			Run: u.Run, Conversation: u.Conversation, User: u.User, Time: u.Began.Truncate(time.Second),
 			Question: words, Outcome: cmp.Or(u.Outcome, "running"),
-			Code: u.Code, Tokens: u.Usage.Prompt() + u.Usage.Output, CostUSD: u.Cost.USD(), Millis: u.Millis,
+			Code: u.Code, Tokens: u.Usage.Prompt() + u.Usage.Output,
+			Weighted: u.Usage.Weighted(u.Weight), CostUSD: u.Cost.USD(), Millis: u.Millis,
 		})
 	}
 	return protocol.WriteValue(w, http.StatusOK, out)

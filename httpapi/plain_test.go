@@ -36,7 +36,7 @@ func (p plain) post(w http.ResponseWriter, r *http.Request) error {
 	if r.Header.Get("Content-Type") != "application/json" {
 		turn.Text = string(body)
 	} else if err := json.Unmarshal(body, &turn.Text); err != nil {
-		return footnote.Errorf(footnote.InvalidRequest, "This is not a string.")
+		return footnote.Invalidf("This is not a string.")
 	}
 	ticket, err := p.server.Submit(w, r, turn)
 	if err != nil {

@@ -41,10 +41,9 @@ type pump struct {
 
 // Show shows a run to its client until the run is over, the client leaves or reads too slowly, or the stream's time is
 // up. It delays the headers until the first word, so that a run that fails earlier gets the status of its error; Show
-// then returns that error, marked with AfterWork.
+// then returns that error, marked with NotRetryable.
 func (s *Server) Show(w http.ResponseWriter, r *http.Request, st protocol.Stream) error {
-	p := &pump{s: s, w: w, r: r, Stream: st, limit: s.opts.StreamTimeout, hold: s.opts.Hold}
-	return p.run()
+	return (&pump{s: s, w: w, r: r, Stream: st, limit: s.opts.StreamTimeout, hold: s.opts.Hold}).run()
 }
 
 // Collect reads a run until its answer is complete, and returns the answer. It returns an error if there is none.
@@ -123,13 +122,13 @@ func (p *pump) follow() error {
 		if p.Ticket.Run == "" || head.Run == p.Ticket.Run {
 			return nil
 		}
-		return p.missedEnd(ctx, head)
+		return p.endWithoutEvent(ctx, head)
 	})
 }
 
-// missedEnd ends the answer of a run that is over, but whose end is missing from the log. Otherwise the reader would
-// wait forever.
-func (p *pump) missedEnd(ctx context.Context, head footnote.Stream) error {
+// endWithoutEvent ends the answer of a run that is over, but whose end is missing from the log. Otherwise the reader
+// would wait forever.
+func (p *pump) endWithoutEvent(ctx context.Context, head footnote.Stream) error {
 	if err := p.catchUp(ctx, head.Last); err != nil || p.Encoder.Done() {
 		return err
 	}
@@ -231,9 +230,8 @@ func (p *pump) catchUp(ctx context.Context, upTo int64) error {
 // alarm interrupts the wait for batches with errTick. All batches share one context until it fires: setting a timer
 // for each would cost more than the batch.
 type alarm struct {
-	parent context.Context
-	ctx    context.Context
-	cancel context.CancelFunc
+	parent, ctx context.Context
+	cancel      context.CancelFunc
 }
 
 func (a *alarm) set(d time.Duration) {
@@ -384,7 +382,7 @@ func (p *pump) end(err error) error {
 	case err != nil && p.out != nil:
 		sc.outcome, sc.err = "failed", err
 	case err != nil && p.Ticket.Run != "":
-		return protocol.AfterWork(err)
+		return protocol.NotRetryable(err)
 	case err == nil && p.w != nil:
 		sc.outcome = "complete"
 	}
@@ -424,10 +422,7 @@ func (p *pump) stop(by string) {
 // shutdownError returns the error that tells a client why waiting for events ended.
 func shutdownError(err error) error {
 	if errors.Is(err, hub.ErrClosed) {
-		return &footnote.Error{
-			Code: footnote.ModelUnavailable, Message: "The server is shutting down. Try again in a moment.",
-			RetryAfter: 5 * time.Second, Err: err,
-		}
+		return agent.ShuttingDown(err)
 	}
 	return err
 }

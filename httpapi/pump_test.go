@@ -15,7 +15,7 @@ import (
 	"github.com/footnotehq/footnote/protocol/sse"
 )
 
-// discard is a connection that discards what is written.
+// discard is a connection that discards everything written to it.
 type discard struct{ h http.Header }
 
 func (d discard) Header() http.Header              { return d.h }
@@ -68,7 +68,7 @@ func TestDeltaAllocations(t *testing.T) {
 	}
 }
 
-// written is a connection that keeps what is written.
+// written is a connection that keeps everything written to it.
 type written struct {
 	discard
 	text *strings.Builder

@@ -21,10 +21,9 @@ func (s *Server) querySource(w http.ResponseWriter, r *http.Request) error {
 	}
 	switch {
 	case strings.TrimSpace(in.SQL) == "":
-		return footnote.Errorf(footnote.InvalidRequest, "The sql is empty.")
+		return footnote.Invalidf("The sql is empty.")
 	case in.Replaces != "" && in.Conversation == "":
-		return footnote.Errorf(footnote.InvalidRequest,
-			"replaces names a result of a conversation; also set conversation.")
+		return footnote.Invalidf("replaces names a result of a conversation; also set conversation.")
 	}
 	q := OwnQuery{Statement: footnote.Statement{SQL: in.SQL, Source: r.PathValue("name")}}
 	return s.reported(r.Context(), &q, func() error { return s.runOwn(w, r, in, &q) })
@@ -52,23 +51,29 @@ func (s *Server) runOwn(w http.ResponseWriter, r *http.Request, in ownQuery, q *
 	if err != nil {
 		return err
 	}
-	out := queryResult{
-		table: rowsOf(res), SQL: in.SQL, RowCount: len(res.Rows), Truncated: res.Truncated, Millis: took.Milliseconds(),
-	}
+	out := newQueryResult(in.SQL, res, took)
 	if in.Conversation != "" {
-		seq, noted, err := s.opts.Engine.Append(r.Context(), p, in.Conversation, footnote.QueryRun{
+		out.ID, out.Seq, err = s.storeQuery(r, q, footnote.QueryRun{
 			Result:   footnote.StoredResult{Source: name, SQL: in.SQL},
 			Replaces: in.Replaces, Millis: out.Millis, Tables: q.statement().Tables,
-		}, &res)
+		}, res)
 		if err != nil {
 			return err
 		}
-		q.stored = true
-		if run, ok := noted.(footnote.QueryRun); ok {
-			out.ID, out.Seq = in.Conversation+"."+run.Result.ID, seq
-		}
 	}
 	return protocol.WriteValue(w, http.StatusOK, map[string]any{"result": out})
+}
+
+// storeQuery adds a user's statement and its result to the log of its conversation. It returns the id of the result for
+// GET /api/results, and the sequence of the event.
+func (s *Server) storeQuery(r *http.Request, q *OwnQuery, run footnote.QueryRun,
+	res footnote.Result) (id string, seq int64, err error) {
+	seq, body, err := s.opts.Engine.Append(r.Context(), PrincipalOf(r.Context()), q.Conversation, run, &res)
+	if err != nil {
+		return "", 0, err
+	}
+	q.stored = true
+	return q.Conversation + "." + body.(footnote.QueryRun).Result.ID, seq, nil
 }
 
 // OwnQuery describes a user's own statement that is not in the log.
@@ -112,6 +117,13 @@ func (s *Server) reported(ctx context.Context, q *OwnQuery, do func() error) err
 	}()
 	q.Err = do()
 	return q.Err
+}
+
+// newQueryResult returns the result of a statement that is not in the log.
+func newQueryResult(sql string, res footnote.Result, took time.Duration) queryResult {
+	return queryResult{
+		table: rowsOf(res), SQL: sql, RowCount: len(res.Rows), Truncated: res.Truncated, Millis: took.Milliseconds(),
+	}
 }
 
 // queryResult is the result of a user's statement.

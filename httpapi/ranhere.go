@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/footnotehq/footnote"
-	"github.com/footnotehq/footnote/protocol"
 )
 
 // ranHere handles POST /api/conversations/{id}/queries: a user's statement that ran in the browser, on files that only
@@ -23,10 +22,10 @@ func (s *Server) ranHere(w http.ResponseWriter, r *http.Request) error {
 	}
 	switch {
 	case strings.TrimSpace(in.SQL) == "" || in.Replaces == "":
-		return footnote.Errorf(footnote.InvalidRequest,
+		return footnote.Invalidf(
 			"A query that ran in the browser needs sql, and replaces: the id of the result whose statement was edited.")
 	case in.RowCount < 0 || in.Millis < 0:
-		return footnote.Errorf(footnote.InvalidRequest, "row_count and ms must not be negative.")
+		return footnote.Invalidf("row_count and ms must not be negative.")
 	case len(in.Columns) > maxColumns:
 		return footnote.Errorf(footnote.TooLarge, "A query can have at most %d columns.", maxColumns)
 	}
@@ -42,18 +41,10 @@ func (s *Server) ranHere(w http.ResponseWriter, r *http.Request) error {
 			return err
 		}
 		q.Conversation = id
-		seq, noted, err := s.opts.Engine.Append(r.Context(), PrincipalOf(r.Context()), id, footnote.QueryRun{
+		result, seq, err := s.storeQuery(r, &q, footnote.QueryRun{
 			Result:   footnote.StoredResult{Source: "client", SQL: in.SQL, RowCount: in.RowCount},
 			Replaces: in.Replaces, Millis: in.Millis,
-		}, &footnote.Result{Columns: in.Columns, Truncated: in.RowCount > 0})
-		if err != nil {
-			return err
-		}
-		q.stored = true
-		var result string
-		if run, ok := noted.(footnote.QueryRun); ok {
-			result = run.Result.ID
-		}
-		return protocol.WriteValue(w, http.StatusOK, map[string]any{"id": id + "." + result, "seq": seq})
+		}, footnote.Result{Columns: in.Columns, Truncated: in.RowCount > 0})
+		return reply(w, map[string]any{"id": result, "seq": seq}, err)
 	})
 }

@@ -2,14 +2,17 @@ package httpapi
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"iter"
 	"maps"
+	"mime"
 	"net/http"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/internal/export"
@@ -18,6 +21,7 @@ import (
 
 func (s *Server) resultRoutes() {
 	s.Handle("/api/results/{id}", protocol.Native, get(s.getResult))
+	s.Handle("/api/results/{id}/origins", protocol.Native, get(s.withSlot(s.getOrigins)))
 }
 
 // maxPageRows is the maximum number of rows on one page.
@@ -46,10 +50,7 @@ func (s *Server) getResult(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	columns := res.Columns
-	if columns == nil {
-		columns = []footnote.Column{}
-	}
+	columns := append([]footnote.Column{}, res.Columns...)
 	return protocol.WriteValue(w, http.StatusOK, struct {
 		ID        string            `json:"id"`
 		Source    string            `json:"source"`
@@ -76,18 +77,28 @@ func (s *Server) result(r *http.Request, id string) (stream string, res footnote
 	if err != nil {
 		return "", res, err
 	}
-	for ev, err := range s.opts.Log.Events(r.Context(), head.ID, 0) {
+	all, err := s.results(r.Context(), head.ID)
+	if err != nil {
+		return "", res, err
+	}
+	i := slices.IndexFunc(all, func(stored footnote.StoredResult) bool { return stored.ID == id[dot+1:] })
+	if i < 0 || !s.maySee(PrincipalOf(r.Context()), all, all[i]) {
+		return "", res, missing
+	}
+	return head.ID, all[i], nil
+}
+
+// results returns the stored results of a conversation, oldest first.
+func (s *Server) results(ctx context.Context, stream string) (all []footnote.StoredResult, err error) {
+	for ev, err := range s.opts.Log.Events(ctx, stream, 0) {
 		if err != nil {
-			return "", res, err
+			return nil, err
 		}
-		if stored := storedIn(ev.Body); stored != nil && stored.ID == id[dot+1:] {
-			if s.opts.Access != nil && !s.opts.Access.Source(PrincipalOf(r.Context()), stored.Source) {
-				break
-			}
-			return head.ID, *stored, nil
+		if stored := storedIn(ev.Body); stored != nil {
+			all = append(all, *stored)
 		}
 	}
-	return "", res, missing
+	return all, nil
 }
 
 // storedIn returns the result in an event, or nil.
@@ -134,12 +145,12 @@ func (s *Server) download(w http.ResponseWriter, r *http.Request, name, stream s
 	res footnote.StoredResult) error {
 	format, ok := export.Formats()[name]
 	if !ok {
-		return footnote.Errorf(footnote.InvalidRequest, "format must be one of %s.",
+		return footnote.Invalidf("format must be one of %s.",
 			strings.Join(slices.Sorted(maps.Keys(export.Formats())), ", "))
 	}
 	h := w.Header()
 	h.Set("Content-Type", format.ContentType)
-	h.Set("Content-Disposition", `attachment; filename="`+r.PathValue("id")+"."+format.Extension+`"`)
+	attach(w, r, r.PathValue("id"), format.Extension)
 	h.Set("Cache-Control", "no-store")
 	if r.Method == http.MethodHead {
 		return nil
@@ -152,6 +163,34 @@ func (s *Server) download(w http.ResponseWriter, r *http.Request, name, stream s
 		return err
 	}
 	return out.Flush()
+}
+
+// maxName is the maximum number of characters of a download's name.
+const maxName = 100
+
+// attach marks a response as a file to save. The query can name it; the extension is always the format's.
+func attach(w http.ResponseWriter, r *http.Request, fallback, extension string) {
+	name := []rune(strings.Map(func(c rune) rune {
+		if unicode.IsControl(c) || strings.ContainsRune(`/\`, c) || c == unicode.ReplacementChar {
+			return -1
+		}
+		return c
+	}, r.URL.Query().Get("name")))
+	file := cmp.Or(string(name[:min(len(name), maxName)]), fallback) + "." + extension
+	w.Header().Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": file}))
+}
+
+// allRows returns a function that reads the stored rows of a result.
+func (s *Server) allRows(stream string) func(context.Context, footnote.StoredResult) ([][]any, error) {
+	return func(ctx context.Context, res footnote.StoredResult) (all [][]any, err error) {
+		for rows, err := range s.chunks(ctx, stream, res) {
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, rows...)
+		}
+		return all, nil
+	}
 }
 
 // chunks yields the rows as they are stored.

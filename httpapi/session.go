@@ -17,6 +17,7 @@ type About struct {
 	Version     string   `json:"version"`
 	Offline     bool     `json:"offline"`
 	OfflineHint string   `json:"offline_hint,omitempty"` // how to connect a model
+	QuerySecs   float64  `json:"query_seconds"`          // the longest time for a query
 	Features    Features `json:"features"`
 }
 
@@ -25,7 +26,7 @@ type Features struct {
 	DuckDB  bool `json:"duckdb"`
 	Coder   bool `json:"coder"`
 	Uploads bool `json:"uploads"`
-	Charts  bool `json:"charts"` // whether there is market data
+	Charts  bool `json:"charts"` // whether there is market data; see Options.Charts
 }
 
 // Sessions keeps users signed in: a token represents the key for which it was made, until it expires or is ended.
@@ -80,10 +81,8 @@ func (s *Server) getSession(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	p := PrincipalOf(r.Context())
-	roles := p.Roles
-	if roles == nil {
-		roles = []string{}
-	}
+	about := s.opts.About
+	about.Features.Charts = s.opts.Charts != nil && s.opts.Charts(r.Context())
 	return protocol.WriteValue(w, http.StatusOK, struct {
 		Org      string   `json:"org"`
 		User     string   `json:"user"`
@@ -91,7 +90,7 @@ func (s *Server) getSession(w http.ResponseWriter, r *http.Request) error {
 		SignedIn bool     `json:"signed_in"`
 		NeedsKey bool     `json:"needs_key"`
 		About
-	}{p.Org, p.User, roles, err == nil, s.opts.NeedsKey, s.opts.About})
+	}{p.Org, p.User, append([]string{}, p.Roles...), err == nil, s.opts.NeedsKey, about})
 }
 
 // maxSignIn is the limit of a body that starts a session, in bytes. It is small because callers without a key can send
@@ -118,7 +117,7 @@ func (s *Server) signIn(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if g.once {
-		return footnote.Errorf(footnote.InvalidRequest,
+		return footnote.Invalidf(
 			"A token cannot start a session, which would outlive the token. Send the token with each request.")
 	}
 	scopeOf(r.Context()).principal = g.principal
@@ -127,7 +126,7 @@ func (s *Server) signIn(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	http.SetCookie(w, cookie(r, token, int(session.Lifetime.Seconds())))
-	return done(w)
+	return done(w, nil)
 }
 
 // signOut handles DELETE /api/session.
@@ -137,15 +136,11 @@ func (s *Server) signOut(w http.ResponseWriter, r *http.Request) error {
 	}
 	if c, err := r.Cookie(cookieName); err == nil {
 		if err := s.opts.Sessions.End(r.Context(), c.Value); err != nil {
-			return &footnote.Error{
-				Code:    footnote.StorageUnavailable,
-				Message: "The sign-out could not be stored. Try again.",
-				Err:     err,
-			}
+			return footnote.Wrapf(footnote.StorageUnavailable, err, "The sign-out could not be stored. Try again.")
 		}
 	}
 	http.SetCookie(w, cookie(r, "", -1))
-	return done(w)
+	return done(w, nil)
 }
 
 func cookie(r *http.Request, value string, maxAge int) *http.Cookie {
@@ -159,8 +154,11 @@ func cookie(r *http.Request, value string, maxAge int) *http.Cookie {
 	}
 }
 
-// done sends an empty response.
-func done(w http.ResponseWriter) error {
+// done sends an empty response, unless there is an error.
+func done(w http.ResponseWriter, err error) error {
+	if err != nil {
+		return err
+	}
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(http.StatusNoContent)
 	return nil

@@ -1,7 +1,9 @@
 package httpapi_test
 
 import (
+	"context"
 	"net/http"
+	"strings"
 	"testing"
 
 	"github.com/footnotehq/footnote"
@@ -48,5 +50,17 @@ func TestSpends(t *testing.T) {
 				t.Errorf("%s, %s: %d, want %d", name, tc.what, got, want)
 			}
 		}
+	}
+}
+
+// TestSessionOffersCharts checks that the page learns of market data that was loaded after the server started.
+func TestSessionOffersCharts(t *testing.T) {
+	loaded := false
+	api, _ := newAPI(t, func(o *httpapi.Options) { o.Charts = func(context.Context) bool { return loaded } })
+	for _, want := range []string{`"charts":false`, `"charts":true`} {
+		if w := do(api, request("GET", "/api/session", "")); !strings.Contains(w.Body.String(), want) {
+			t.Errorf("%s, want %s", w.Body, want)
+		}
+		loaded = true
 	}
 }

@@ -22,6 +22,7 @@ type Data interface {
 	// Query runs one statement, with the same gate and limits as the agent's queries. It returns
 	// InvalidRequest, with the reason, for a statement that is refused or fails.
 	Query(ctx context.Context, p footnote.Principal, source, sql string) (footnote.Result, time.Duration, error)
+	Calculations
 	// Suggest returns questions that were tested and have an answer.
 	Suggest(ctx context.Context, p footnote.Principal, source string, n int) ([]string, error)
 
@@ -100,6 +101,9 @@ type DistributionValue struct {
 }
 
 func (s *Server) sourceRoutes() {
+	if s.opts.Data == nil {
+		return
+	}
 	sources := get(s.listSources)
 	sources[http.MethodPost] = s.withSlot(s.upload)
 	s.Handle("/api/sources", protocol.Native, sources)
@@ -114,22 +118,13 @@ func (s *Server) sourceRoutes() {
 // listSources handles GET /api/sources.
 func (s *Server) listSources(w http.ResponseWriter, r *http.Request) error {
 	list, err := s.opts.Data.List(r.Context(), PrincipalOf(r.Context()))
-	if err != nil {
-		return err
-	}
-	if list == nil {
-		list = []SourceInfo{}
-	}
-	return protocol.WriteValue(w, http.StatusOK, map[string]any{"sources": list})
+	return reply(w, map[string]any{"sources": append([]SourceInfo{}, list...)}, err)
 }
 
 // sourceSchema handles GET /api/sources/{name}/schema.
 func (s *Server) sourceSchema(w http.ResponseWriter, r *http.Request) error {
 	schema, err := s.opts.Data.Schema(r.Context(), PrincipalOf(r.Context()), r.PathValue("name"))
-	if err != nil {
-		return err
-	}
-	return protocol.WriteValue(w, http.StatusOK, schema)
+	return reply(w, schema, err)
 }
 
 // sourceSamples handles GET /api/sources/{name}/samples?table=T&limit=20.
@@ -141,10 +136,7 @@ func (s *Server) sourceSamples(w http.ResponseWriter, r *http.Request) error {
 	}
 	res, err := s.opts.Data.Samples(r.Context(), PrincipalOf(r.Context()), r.PathValue("name"), q.Get("table"),
 		int(limit))
-	if err != nil {
-		return err
-	}
-	return protocol.WriteValue(w, http.StatusOK, rowsOf(res))
+	return reply(w, rowsOf(res), err)
 }
 
 // table is a set of rows with its columns.
@@ -154,10 +146,7 @@ type table struct {
 }
 
 func rowsOf(res footnote.Result) table {
-	t := table{Columns: res.Columns, Rows: make([]json.RawMessage, len(res.Rows))}
-	if t.Columns == nil {
-		t.Columns = []footnote.Column{}
-	}
+	t := table{append([]footnote.Column{}, res.Columns...), make([]json.RawMessage, len(res.Rows))}
 	for i, row := range res.Rows {
 		t.Rows[i] = footnote.AppendRow(nil, row)
 	}
@@ -173,13 +162,8 @@ func (s *Server) sourceDistribution(w http.ResponseWriter, r *http.Request) erro
 	}
 	d, err := s.opts.Data.Distribution(r.Context(), PrincipalOf(r.Context()), r.PathValue("name"), q.Get("table"),
 		q.Get("column"), int(limit))
-	if err != nil {
-		return err
-	}
-	if d.Values == nil {
-		d.Values = []DistributionValue{}
-	}
-	return protocol.WriteValue(w, http.StatusOK, d)
+	d.Values = append([]DistributionValue{}, d.Values...)
+	return reply(w, d, err)
 }
 
 // maxSuggestions is the number of questions to suggest.
@@ -189,44 +173,9 @@ const maxSuggestions = 6
 func (s *Server) suggestions(w http.ResponseWriter, r *http.Request) error {
 	texts, err := s.opts.Data.Suggest(r.Context(), PrincipalOf(r.Context()), r.URL.Query().Get("source"),
 		maxSuggestions)
-	if err != nil {
-		return err
-	}
-	type suggestion struct {
-		Text string `json:"text"`
-	}
-	list := make([]suggestion, len(texts))
+	list := make([]map[string]string, len(texts))
 	for i, text := range texts {
-		list[i] = suggestion{text}
+		list[i] = map[string]string{"text": text}
 	}
-	return protocol.WriteValue(w, http.StatusOK, map[string]any{"suggestions": list})
-}
-
-// noData implements Data for a server without sources.
-type noData struct{}
-
-func noSource(string) error { return footnote.Errorf(footnote.NotFound, "There is no such source.") }
-
-func (noData) List(context.Context, footnote.Principal) ([]SourceInfo, error) { return nil, nil }
-func (noData) Schema(_ context.Context, _ footnote.Principal, name string) (SourceSchema, error) {
-	return SourceSchema{}, noSource(name)
-}
-func (noData) Samples(_ context.Context, _ footnote.Principal, name, _ string, _ int) (footnote.Result, error) {
-	return footnote.Result{}, noSource(name)
-}
-func (noData) Distribution(_ context.Context, _ footnote.Principal, name, _, _ string, _ int) (Distribution, error) {
-	return Distribution{}, noSource(name)
-}
-func (noData) Query(_ context.Context, _ footnote.Principal, name, _ string) (footnote.Result, time.Duration, error) {
-	return footnote.Result{}, 0, noSource(name)
-}
-func (noData) Suggest(_ context.Context, _ footnote.Principal, name string, _ int) ([]string, error) {
-	return nil, noSource(name)
-}
-func (noData) Uploads() (int64, bool) { return 0, false }
-func (noData) Add(context.Context, footnote.Principal, string, io.Reader) (SourceInfo, error) {
-	return SourceInfo{}, footnote.Errorf(footnote.Forbidden, "Uploads are turned off on this server.")
-}
-func (noData) Remove(_ context.Context, _ footnote.Principal, name string) error {
-	return noSource(name)
+	return reply(w, map[string]any{"suggestions": list}, err)
 }

@@ -234,7 +234,7 @@ func TestShutdown(t *testing.T) {
 				<-done
 				if !strings.Contains(w.text(), `"code":"model_unavailable"`) ||
 					!stream && w.Header().Get("Retry-After") != "5" {
-					t.Errorf("%d %v %s", w.Code, w.Header(), w.Body)
+					t.Errorf("request during shutdown: %d %v %s", w.Code, w.Header(), w.Body)
 				}
 			})
 		})
@@ -249,7 +249,7 @@ func TestStreamingImpossible(t *testing.T) {
 		w := httptest.NewRecorder()
 		api.ServeHTTP(bare{w}, chat("two", true))
 		if w.Code != 500 || strings.Contains(w.Body.String(), "Unwrap") {
-			t.Errorf("%d %s", w.Code, w.Body)
+			t.Errorf("streaming without a flusher: %d %s", w.Code, w.Body)
 		}
 	})
 }
@@ -303,8 +303,8 @@ func TestEventStreamWaitsForLaterRuns(t *testing.T) {
 		do(api, again)
 		synctest.Wait()
 		got := view.text()
-		if !strings.Contains(got, "id: 8\nevent: user_message\n") || !strings.Contains(got, "event: delta\n") ||
-			!strings.Contains(got, "id: 14\nevent: run_finished\n") {
+		if !strings.Contains(got, "id: "+id+".8\nevent: user_message\n") || !strings.Contains(got, "event: delta\n") ||
+			!strings.Contains(got, "id: "+id+".14\nevent: run_finished\n") {
 			t.Errorf("the later run is not there:\n%s", got)
 		}
 		leave()
@@ -320,7 +320,7 @@ func TestEventStreamWaitsForLaterRuns(t *testing.T) {
 func TestReaderAheadOfTheLog(t *testing.T) {
 	inBubble(t, nil, func(t *testing.T, api *httpapi.Server, _ *clienttest.Engine) {
 		id := do(api, chat("two", false)).Header().Get("X-Conversation-Id")
-		const told = "id: 7\nevent: reset\ndata: {\"last\":7,\"asked\":99}\n\n"
+		told := "id: " + id + ".7\nevent: reset\ndata: {\"last\":7,\"asked\":99}\n\n"
 		ask := func(query, header string) *http.Request {
 			r := request("GET", "/api/conversations/"+id+"/events?"+query, "")
 			r.Header.Set("Accept", "text/event-stream")
@@ -330,16 +330,26 @@ func TestReaderAheadOfTheLog(t *testing.T) {
 			return r
 		}
 		for name, r := range map[string]*http.Request{
-			"address":   ask("after=99", ""),
-			"header":    ask("", "99"),
-			"no follow": ask("follow=false", "99"),
+			"address":           ask("after=99", ""),
+			"header":            ask("", "99"),
+			"an id":             ask("", id+".99"),
+			"an id as address":  ask("after="+id+".99", ""),
+			"without following": ask("follow=false", "99"),
 		} {
 			if w := do(api, r); w.Code != 200 || w.Body.String() != told {
 				t.Errorf("%s: %d %q", name, w.Code, w.Body)
 			}
 		}
-		if w := do(api, ask("", "7")); w.Code != 204 {
-			t.Errorf("a reader that has all gets %d", w.Code)
+		for _, last := range []string{"7", id + ".7"} {
+			if w := do(api, ask("", last)); w.Code != 204 {
+				t.Errorf("a reader that has all, up to %s, gets %d", last, w.Code)
+			}
+		}
+		if w := do(api, ask("after=7", "conv_OTHER.3")); w.Code != 204 {
+			t.Errorf("the id of an event of another conversation: %d", w.Code)
+		}
+		if w := do(api, ask("after=conv_OTHER.3", "")); w.Code != 400 {
+			t.Errorf("an address with the id of an event of another conversation: %d", w.Code)
 		}
 		if w := do(api, request("GET", "/api/conversations/"+id+"/events?after=99", "")); w.Code != 200 ||
 			w.Header().Get("X-Log-Reset") != "7" {
@@ -354,8 +364,8 @@ func TestReaderAheadOfTheLog(t *testing.T) {
 		do(api, again)
 		synctest.Wait()
 		if got := view.text(); !strings.HasPrefix(got, told) ||
-			!strings.Contains(got, "id: 8\nevent: user_message\n") ||
-			!strings.Contains(got, "id: 14\nevent: run_finished\n") {
+			!strings.Contains(got, "id: "+id+".8\nevent: user_message\n") ||
+			!strings.Contains(got, "id: "+id+".14\nevent: run_finished\n") {
 			t.Errorf("the reader heard\n%s", got)
 		}
 		leave()

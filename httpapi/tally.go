@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"context"
 	"net/http"
 	"sync"
 	"time"
@@ -13,6 +14,8 @@ const (
 	// conversations and stop runs.
 	spareRequests = 64
 	retryTooMany  = 5 * time.Second
+	slotsPerUser  = 4                // concurrent data requests per user
+	slotWait      = 30 * time.Second // longest wait for a free slot
 )
 
 // tally counts the open requests and streams of each user, and all streams. It alone decides whether a user has too
@@ -23,27 +26,34 @@ type tally struct {
 
 	mu      sync.Mutex // guards below
 	streams int
-	users   map[owner]*held
+	users   map[owner]*userCounts
 }
 
-// held counts the requests of a user that are being served, and how many of them are streams.
-type held struct{ requests, streams int }
+// userCounts holds the number of a user's open requests, and of the streams among them.
+type userCounts struct {
+	requests, streams int
+	slots             chan struct{} // taken by data requests
+}
+
+// user returns the counts of a user. p.mu must be held.
+func (p *tally) user(key owner) *userCounts {
+	if p.users == nil {
+		p.users = map[owner]*userCounts{}
+	}
+	if p.users[key] == nil {
+		p.users[key] = &userCounts{slots: make(chan struct{}, slotsPerUser)}
+	}
+	return p.users[key]
+}
 
 // request counts a request until the caller calls leave. It fails when the user has too many.
 func (p *tally) request(key owner) (leave func(), err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	user := p.users[key]
-	switch {
-	case user != nil && user.requests >= p.perUser+spareRequests:
-		return nil, tooMany("You have %d requests open, which is as many as one user may have. "+
+	user := p.user(key)
+	if user.requests >= p.perUser+spareRequests {
+		return nil, tooMany("You have %d requests open, the most one user may have. "+
 			"Close some, then try again.", user.requests)
-	case user == nil:
-		user = &held{}
-		if p.users == nil {
-			p.users = map[owner]*held{}
-		}
-		p.users[key] = user
 	}
 	user.requests++
 	return func() {
@@ -61,10 +71,7 @@ func (p *tally) request(key owner) (leave func(), err error) {
 func (p *tally) stream(key owner) (leave func(), err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	user := p.users[key]
-	if user == nil {
-		user = &held{} // a test called the handler directly
-	}
+	user := p.user(key)
 	if err := p.full(user); err != nil {
 		return nil, err
 	}
@@ -78,25 +85,41 @@ func (p *tally) stream(key owner) (leave func(), err error) {
 	}, nil
 }
 
+// slot waits for one of the user's slots for data requests, until the caller calls leave. Its request is counted
+// already.
+func (p *tally) slot(ctx context.Context, key owner) (leave func(), err error) {
+	p.mu.Lock()
+	slots := p.user(key).slots
+	p.mu.Unlock()
+	select {
+	case slots <- struct{}{}:
+		return func() { <-slots }, nil
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	case <-time.After(slotWait):
+		return nil, &footnote.Error{
+			Code:       footnote.RateLimited,
+			Message:    "Too many of your queries are running. Wait for them, or stop some.",
+			RetryAfter: time.Second,
+		}
+	}
+}
+
 // room fails when a user can have no further stream now.
 func (p *tally) room(key owner) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	user := p.users[key]
-	if user == nil {
-		user = &held{} // a test called the handler directly
-	}
-	return p.full(user)
+	return p.full(p.user(key))
 }
 
 // full fails when there are too many streams for a user to have another. p.mu must be held.
-func (p *tally) full(user *held) error {
+func (p *tally) full(user *userCounts) error {
 	switch {
 	case user.streams >= p.perUser:
-		return tooMany("You have %d streams open, which is as many as one user may have. "+
+		return tooMany("You have %d streams open, the most one user may have. "+
 			"Close some, then try again.", user.streams)
 	case p.streams >= p.total:
-		return tooMany("The server has %d streams open, which is as many as it serves. "+
+		return tooMany("The server has %d streams open, the most it serves. "+
 			"Try again in a moment.", p.streams)
 	}
 	return nil
@@ -104,7 +127,8 @@ func (p *tally) full(user *held) error {
 
 func tooMany(format string, n int) error {
 	err := footnote.Errorf(footnote.RateLimited, format, n)
-	return &footnote.Error{Code: footnote.RateLimited, Message: footnote.MessageOf(err), RetryAfter: retryTooMany}
+	err.RetryAfter = retryTooMany
+	return err
 }
 
 // counted wraps the handler of a route that needs a key, so that its requests count for their user. A refused request
@@ -121,8 +145,8 @@ func (s *Server) counted(h Handler) Handler {
 	}
 }
 
-// hold counts a request that stays open as a stream until the caller calls leave.
-func (s *Server) hold(w http.ResponseWriter, r *http.Request) (leave func(), err error) {
+// countStream counts a request that stays open as a stream until the caller calls leave.
+func (s *Server) countStream(w http.ResponseWriter, r *http.Request) (leave func(), err error) {
 	leave, err = s.tally.stream(ownerOf(PrincipalOf(r.Context())))
 	if err != nil {
 		w.Header().Set("Connection", "close")
@@ -130,14 +154,14 @@ func (s *Server) hold(w http.ResponseWriter, r *http.Request) (leave func(), err
 	return leave, err
 }
 
-// holding wraps the handler of a route whose requests stay open, either to stream or to wait for an answer. It refuses
-// a request before any work is done. A request counts from when its body has been read: bodies that never arrive must
-// not use up the streams of all users.
-func (s *Server) holding(h Handler) Handler {
+// withStreamLimit wraps the handler of a route whose requests stay open, either to stream or to wait for an answer. It
+// refuses a request before any work is done. A request counts from when its body has been read: bodies that never
+// arrive must not use up the streams of all users.
+func (s *Server) withStreamLimit(h Handler) Handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		leave := func() {}
 		take := func() error {
-			release, err := s.hold(w, r)
+			release, err := s.countStream(w, r)
 			if err == nil {
 				leave = release
 			}
@@ -153,6 +177,18 @@ func (s *Server) holding(h Handler) Handler {
 		} else if err := take(); err != nil {
 			return err
 		}
+		return h(w, r)
+	}
+}
+
+// withSlot wraps the handler of a route that queries a database.
+func (s *Server) withSlot(h Handler) Handler {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		leave, err := s.tally.slot(r.Context(), ownerOf(PrincipalOf(r.Context())))
+		if err != nil {
+			return err
+		}
+		defer leave()
 		return h(w, r)
 	}
 }

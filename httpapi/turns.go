@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"net/http"
+	"slices"
 
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/agent"
@@ -60,7 +61,7 @@ func (s *Server) openConversation(w http.ResponseWriter, r *http.Request) error 
 		return err
 	}
 	if len(in.Sources) > maxSources {
-		return footnote.Errorf(footnote.InvalidRequest, "A conversation can have at most %d sources.", maxSources)
+		return footnote.Invalidf("A conversation can have at most %d sources.", maxSources)
 	}
 	return s.submit(w, r, agent.Turn{
 		Text: in.Text, Assistant: in.Assistant, Sources: in.Sources, Tier: in.Tier, Context: in.Context.text,
@@ -89,14 +90,14 @@ func (c givenContext) absent() bool { return c.text == "" && c.where == nil }
 // givenAnswer is the result of a tool that the browser ran. Rows holds the rows that the model may see, which
 // can be fewer than row_count.
 type givenAnswer struct {
-	CallID    string              `json:"call_id"`
-	Content   string              `json:"content"` // optional; if it is empty, the model reads the rows
-	IsError   bool                `json:"is_error"`
-	Columns   []footnote.Column   `json:"columns"`
-	Rows      [][]json.RawMessage `json:"rows"`
-	RowCount  int                 `json:"row_count"`
-	Truncated bool                `json:"truncated"`
-	SQL       string              `json:"sql"`
+	CallID    string            `json:"call_id"`
+	Content   string            `json:"content"` // optional; if it is empty, the model reads the rows
+	IsError   bool              `json:"is_error"`
+	Columns   []footnote.Column `json:"columns"`
+	Rows      json.RawMessage   `json:"rows"`
+	RowCount  int               `json:"row_count"`
+	Truncated bool              `json:"truncated"`
+	SQL       string            `json:"sql"`
 	// Statements lists what the browser tried to run for the call. It is nil for pages that do not report it.
 	Statements []givenStatement `json:"statements"`
 }
@@ -120,9 +121,11 @@ type givenEdit struct {
 	Text string `json:"text"`
 }
 
-// givenTurn is the body of POST /api/conversations/{id}/turns: exactly one kind of turn.
+// givenTurn is the body of POST /api/conversations/{id}/turns: exactly one kind of turn. A tier, from then on, may come
+// with those that ask.
 type givenTurn struct {
 	Text      string          `json:"text"`
+	Tier      string          `json:"tier"`
 	Context   givenContext    `json:"context"`
 	Answers   []givenAnswer   `json:"answers"`
 	Approvals []givenApproval `json:"approvals"`
@@ -132,11 +135,7 @@ type givenTurn struct {
 }
 
 // takeTurn handles POST /api/conversations/{id}/turns.
-func (s *Server) takeTurn(w http.ResponseWriter, r *http.Request) error {
-	head, err := s.conversation(r, r.PathValue("id"))
-	if err != nil {
-		return err
-	}
+func (s *Server) takeTurn(w http.ResponseWriter, r *http.Request, head footnote.Stream) error {
 	var in givenTurn
 	if err := s.Read(w, r, protocol.LargerBody, &in); err != nil {
 		return err
@@ -160,19 +159,20 @@ func (g givenTurn) turn() (agent.Turn, error) {
 	switch {
 	case kinds != 1:
 		return agent.Turn{},
-			footnote.Errorf(footnote.InvalidRequest,
-				"A turn has exactly one of text, answers, approvals, edit and regenerate.")
+			footnote.Invalidf("A turn has exactly one of text, answers, approvals, edit and regenerate.")
 	case !g.Context.absent() && g.Text == "":
-		return agent.Turn{}, footnote.Errorf(footnote.InvalidRequest, "Only a turn with text may have a context.")
+		return agent.Turn{}, footnote.Invalidf("Only a turn with text may have a context.")
+	case g.Tier != "" && (g.Answers != nil || g.Approvals != nil):
+		return agent.Turn{}, footnote.Invalidf("Answers and approvals cannot change the tier.")
 	case g.Edit != nil && (g.Edit.Seq < 1 || g.Edit.Text == ""):
 		return agent.Turn{},
-			footnote.Errorf(footnote.InvalidRequest, "An edit needs the seq of a message and its new text.")
+			footnote.Invalidf("An edit needs the seq of a message and its new text.")
 	case g.Edit != nil:
-		return agent.Turn{Edit: g.Edit.Seq, Text: g.Edit.Text}, nil
+		return agent.Turn{Edit: g.Edit.Seq, Text: g.Edit.Text, Tier: g.Tier}, nil
 	case g.Regenerate:
-		return agent.Turn{Regenerate: true}, nil
+		return agent.Turn{Regenerate: true, Tier: g.Tier}, nil
 	case g.Text != "":
-		return agent.Turn{Text: g.Text, Context: g.Context.text, Where: g.Context.where}, nil
+		return agent.Turn{Text: g.Text, Tier: g.Tier, Context: g.Context.text, Where: g.Context.where}, nil
 	default:
 		return g.answered()
 	}
@@ -181,7 +181,7 @@ func (g givenTurn) turn() (agent.Turn, error) {
 // answered converts answers or approvals to a turn.
 func (g givenTurn) answered() (t agent.Turn, err error) {
 	if n := len(g.Answers) + len(g.Approvals); n == 0 || n > maxAnswers {
-		return t, footnote.Errorf(footnote.InvalidRequest, "A turn must have 1 to %d answers or approvals.", maxAnswers)
+		return t, footnote.Invalidf("A turn must have 1 to %d answers or approvals.", maxAnswers)
 	}
 	for _, a := range g.Answers {
 		answer, err := a.answer()
@@ -192,8 +192,7 @@ func (g givenTurn) answered() (t agent.Turn, err error) {
 	}
 	for _, a := range g.Approvals {
 		if a.CallID == "" || len(a.Reason) > 2000 {
-			return t, footnote.Errorf(footnote.InvalidRequest,
-				"An approval needs a call_id, and its reason has at most 2000 bytes.")
+			return t, footnote.Invalidf("An approval needs a call_id, and its reason has at most 2000 bytes.")
 		}
 		t.Approvals = append(t.Approvals, agent.Approval{
 			CallID: a.CallID, Approved: a.Approved, Reason: a.Reason, Always: a.Always,
@@ -205,19 +204,18 @@ func (g givenTurn) answered() (t agent.Turn, err error) {
 // answer converts the result to the engine's type.
 func (g givenAnswer) answer() (tool.Answer, error) {
 	if g.CallID == "" {
-		return tool.Answer{}, footnote.Errorf(footnote.InvalidRequest, "An answer needs a call_id.")
+		return tool.Answer{}, footnote.Invalidf("An answer needs a call_id.")
 	}
 	a := tool.Answer{CallID: g.CallID, Content: g.Content, IsError: g.IsError, RowCount: g.RowCount, SQL: g.SQL}
 	a.Statements = g.statements()
 	if g.Columns == nil {
-		if g.Rows != nil || g.RowCount != 0 || g.Content == "" {
-			return a, footnote.Errorf(footnote.InvalidRequest, "An answer needs content, or columns and rows.")
+		if g.hasRows() || g.RowCount != 0 || g.Content == "" {
+			return a, footnote.Invalidf("An answer needs content, or columns and rows.")
 		}
 		return a, nil
 	}
 	if g.RowCount < 0 || g.IsError {
-		return a, footnote.Errorf(footnote.InvalidRequest,
-			"An answer with rows must not be an error, and its row_count must not be negative.")
+		return a, footnote.Invalidf("An answer with rows must not be an error, and its row_count must not be negative.")
 	}
 	rows, err := g.rows()
 	if err != nil {
@@ -239,38 +237,26 @@ func (g givenAnswer) statements() []footnote.Statement {
 	return list
 }
 
+// hasRows reports whether the browser sent a list of rows, even an empty one, rather than null or nothing.
+func (g givenAnswer) hasRows() bool { return len(g.Rows) > 0 && string(g.Rows) != "null" }
+
 // rows decodes the cells, which must be scalar values.
 func (g givenAnswer) rows() ([][]any, error) {
-	if len(g.Rows) > maxRows || len(g.Columns) > maxColumns {
+	if !g.hasRows() {
+		return nil, nil
+	}
+	rows, err := footnote.DecodeRows(g.Rows, g.Columns)
+	if err != nil {
+		return nil, footnote.Wrapf(footnote.InvalidRequest, err, "The rows must be an array of arrays.")
+	}
+	if len(rows) > maxRows || len(g.Columns) > maxColumns {
 		return nil, footnote.Errorf(footnote.TooLarge, "An answer can have at most %d rows and %d columns.", maxRows,
 			maxColumns)
 	}
-	array := []byte{'['}
-	for i, row := range g.Rows {
-		if len(row) != len(g.Columns) {
-			return nil, footnote.Errorf(footnote.InvalidRequest, "Row %d has %d cells; there are %d columns.", i,
-				len(row), len(g.Columns))
-		}
-		for _, cell := range row {
-			if c := bytes.TrimSpace(cell); len(c) > 0 && (c[0] == '{' || c[0] == '[') {
-				return nil, footnote.Errorf(footnote.InvalidRequest,
-					"Row %d has a cell that is an array or object; send JSON as text.", i)
-			}
-		}
-		if i > 0 {
-			array = append(array, ',')
-		}
-		array = append(append(append(array, '['), bytes.Join(raw(row), []byte{','})...), ']')
-	}
-	return footnote.DecodeRows(append(array, ']'), g.Columns)
-}
-
-func raw(row []json.RawMessage) [][]byte {
-	out := make([][]byte, len(row))
-	for i, cell := range row {
-		if out[i] = cell; cell == nil {
-			out[i] = []byte("null")
+	for i, row := range rows { // the engine checks the number of cells
+		if slices.ContainsFunc(row, protocol.Nested) {
+			return nil, footnote.Invalidf("Row %d has a cell that is an array or object; send JSON as text.", i)
 		}
 	}
-	return out
+	return rows, nil
 }

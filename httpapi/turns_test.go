@@ -39,7 +39,8 @@ func TestAnswerListsStatements(t *testing.T) {
 		answer(`{"call_id":"a",`+failed+`,"statements":[{"sql":"SELECT 1","outcome":"cached"}]}`, 400)
 		answer(`{"call_id":"a",`+failed+`,"statements":[{"sql":"SELECT 1","outcome":"refused","tables":["t"]}]}`, 400)
 		answer(`{"call_id":"a",`+failed+`,"statements":[{"sql":"SELECT 1","outcome":"refused"}]}`, 202)
-		answer(`{"call_id":"b",`+failed+`,"statements":[]}`, 202)
+		answer(`{"call_id":"b",`+failed+`,"rows":[],"statements":[]}`, 400)
+		answer(`{"call_id":"b",`+failed+`,"columns":null,"rows":null,"statements":[]}`, 202)
 		var got []string
 		for ev := range log.Events(t.Context(), opened.Conversation, 0) {
 			if b, ok := ev.Body.(footnote.ToolResult); ok {

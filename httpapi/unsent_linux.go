@@ -6,9 +6,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// boundUnsent limits the bytes of a connection that the kernel has accepted and not sent. It does not use
+// limitUnsent limits the bytes of a connection that the kernel has accepted and not sent. It does not use
 // SetWriteBuffer, which would also limit the bytes in flight to a distant client, and so its speed.
-func boundUnsent(conn net.Conn) {
+func limitUnsent(conn net.Conn) {
 	tcp, ok := conn.(*net.TCPConn)
 	if !ok {
 		return

@@ -4,8 +4,8 @@ package httpapi
 
 import "net"
 
-// boundUnsent limits the bytes of a connection that the kernel has accepted, both unsent and in flight.
-func boundUnsent(conn net.Conn) {
+// limitUnsent limits the bytes of a connection that the kernel has accepted, both unsent and in flight.
+func limitUnsent(conn net.Conn) {
 	if tcp, ok := conn.(*net.TCPConn); ok {
 		_ = tcp.SetWriteBuffer(paceBytes) // fails only on a closed connection
 	}

@@ -3,7 +3,6 @@ package httpapi
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"mime/multipart"
 	"net/http"
@@ -49,16 +48,11 @@ func (s *Server) upload(w http.ResponseWriter, r *http.Request) error {
 func filePart(r *http.Request) (*multipart.Part, error) {
 	form, err := r.MultipartReader()
 	if err != nil {
-		return nil, &footnote.Error{
-			Code:    footnote.InvalidRequest,
-			Message: "The Content-Type must be multipart/form-data.",
-			Err:     err,
-		}
+		return nil, footnote.Wrapf(footnote.InvalidRequest, err, "The Content-Type must be multipart/form-data.")
 	}
 	part, err := form.NextPart()
 	if errors.Is(err, io.EOF) || err == nil && (part.FormName() != "file" || part.FileName() == "") {
-		return nil, footnote.Errorf(footnote.InvalidRequest,
-			"The form's first field must be the file, and be called file.")
+		return nil, footnote.Invalidf("The form's first field must be the file, and be called file.")
 	}
 	if err != nil {
 		return nil, &formError{err}
@@ -96,17 +90,14 @@ func uploadError(err error, tooLarge error) error {
 	case errors.Is(err, context.Canceled):
 		return err
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		return &footnote.Error{Code: footnote.InvalidRequest, Err: err, Message: fmt.Sprintf(
+		return footnote.Wrapf(footnote.InvalidRequest, err,
 			"The file came too slowly: each %d KB of it must come within %s, and all of it within %s.",
-			paceBytes>>10, uploadWindow, uploadTime)}
+			paceBytes>>10, uploadWindow, uploadTime)
 	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, multipart.ErrMessageTooLarge):
 		return footnote.Wrapf(footnote.InvalidRequest, err, "The form is incomplete.")
 	case form:
-		return &footnote.Error{
-			Code:    footnote.InvalidRequest,
-			Message: "The form cannot be read. A name in it may hold control characters: rename the file.",
-			Err:     err,
-		}
+		return footnote.Wrapf(footnote.InvalidRequest, err,
+			"The form cannot be read. A name in it may hold control characters: rename the file.")
 	default:
 		return err
 	}
@@ -114,8 +105,5 @@ func uploadError(err error, tooLarge error) error {
 
 // removeSource handles DELETE /api/sources/{name}, for uploads.
 func (s *Server) removeSource(w http.ResponseWriter, r *http.Request) error {
-	if err := s.opts.Data.Remove(r.Context(), PrincipalOf(r.Context()), r.PathValue("name")); err != nil {
-		return err
-	}
-	return done(w)
+	return done(w, s.opts.Data.Remove(r.Context(), PrincipalOf(r.Context()), r.PathValue("name")))
 }

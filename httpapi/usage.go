@@ -22,27 +22,20 @@ type Usage interface {
 	Settle(ctx context.Context) error
 }
 
-type noUsage struct{}
-
-func (noUsage) User(context.Context, footnote.Principal) ([]usage.Day, bool, error) {
-	return nil, true, nil
-}
-
-func (noUsage) Org(context.Context, string) (map[string][]usage.Day, bool, error) {
-	return nil, true, nil
-}
-func (noUsage) Runs(context.Context, string) ([]usage.Run, bool, error) { return nil, true, nil }
-func (noUsage) Settle(context.Context) error                            { return nil }
-
 // Ledger is the part of ledger.Ledger that the endpoints need.
 type Ledger interface {
 	// Left returns each limit that applies to p, with what is left of it.
 	Left(ctx context.Context, p footnote.Principal) ([]footnote.OverLimit, error)
 	// Request counts a request of p. It returns RateLimited when the limit is reached.
 	Request(ctx context.Context, p footnote.Principal) error
+	// Weight returns how often tokens of a tier count.
+	Weight(tier string) int64
 }
 
 func (s *Server) usageRoutes() {
+	if s.opts.Usage == nil {
+		return
+	}
 	s.Handle("/api/usage", protocol.Native, get(s.getUsage))
 	s.Handle("/api/usage/people", protocol.Native, get(s.forAdmins(s.getPeople)))
 	s.Handle("/api/usage/questions", protocol.Native, get(s.forAdmins(s.getQuestions)))
@@ -73,6 +66,7 @@ func (s *Server) getUsage(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	out := struct {
+		Tokens   int64               `json:"tokens"`                 // as the models counted them
 		Used     int64               `json:"used_tokens"`            // weighted
 		Limit    int64               `json:"limit_tokens,omitempty"` // per day
 		Today    *int64              `json:"used_today,omitempty"`
@@ -95,15 +89,14 @@ func (s *Server) getUsage(w http.ResponseWriter, r *http.Request) error {
 		if tokens == 0 && d.Cost == (footnote.Cost{}) {
 			continue // a day with only free questions
 		}
-		weighted := tokens
+		weighted := d.Usage.Weighted(s.weight(d.Tier))
 		if tier, ok := out.Tiers[d.Tier]; ok {
-			weighted *= tier.Multiplier
 			tier.Tokens += tokens
 			tier.Weighted += weighted
 			tier.CostUSD += d.Cost.USD()
 			out.Tiers[d.Tier] = tier
 		}
-		out.Used += weighted
+		out.Tokens, out.Used = out.Tokens+tokens, out.Used+weighted
 		cost = cost.Add(d.Cost)
 		if n := len(out.Days); n == 0 || out.Days[n-1].Day != d.Date {
 			out.Days = append(out.Days, usedDay{Day: d.Date})
@@ -127,6 +120,14 @@ func (s *Server) getUsage(w http.ResponseWriter, r *http.Request) error {
 	out.CostUSD, out.Unpriced = cost.USD(), cost.Unpriced
 	out.Days = out.Days[max(0, len(out.Days)-daysShown):]
 	return protocol.WriteValue(w, http.StatusOK, out)
+}
+
+// weight returns how often tokens of a tier count against limits.
+func (s *Server) weight(tier string) int64 {
+	if s.opts.Ledger == nil {
+		return 1
+	}
+	return s.opts.Ledger.Weight(tier)
 }
 
 // tiers maps the names of all assistants' tiers to what the response shows of them.

@@ -18,11 +18,6 @@ type openings struct {
 	of map[string]footnote.Opened
 }
 
-// owns reports whether a stream is a conversation of p.
-func owns(p footnote.Principal, head footnote.Stream) bool {
-	return p.Owner(head.Org, head.User) && head.Kind == "conversation"
-}
-
 // mine returns the head of a conversation of p by its id. It returns NotFound if the conversation does not exist,
 // belongs to another user, or is about data that p may no longer use.
 func (s *Server) mine(ctx context.Context, p footnote.Principal, id string) (footnote.Stream, error) {
@@ -41,25 +36,20 @@ func (s *Server) only(ctx context.Context, p footnote.Principal, head footnote.S
 	if head, err = owned(p, head, err); err != nil {
 		return footnote.Stream{}, err
 	}
-	if ok, err := s.visible(ctx, p, head); err != nil {
-		return footnote.Stream{}, err
-	} else if !ok {
-		return footnote.Stream{}, protocol.NoConversation()
+	ok, err := s.visible(ctx, p, head)
+	if err == nil && !ok {
+		err = protocol.NoConversation()
 	}
-	return head, nil
+	return head, err
 }
 
 // owned returns the head of a conversation that was looked up, or NotFound if it is missing or belongs to another user.
 func owned(p footnote.Principal, head footnote.Stream, err error) (footnote.Stream, error) {
-	switch {
-	case footnote.CodeOf(err) == footnote.NotFound:
-		return footnote.Stream{}, protocol.NoConversation()
-	case err != nil:
-		return footnote.Stream{}, err
-	case !owns(p, head):
+	if footnote.CodeOf(err) == footnote.NotFound ||
+		err == nil && (!p.Owner(head.Org, head.User) || head.Kind != "conversation") {
 		return footnote.Stream{}, protocol.NoConversation()
 	}
-	return head, nil
+	return head, err
 }
 
 // visible reports whether p may still use the data that its conversation was opened with.

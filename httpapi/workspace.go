@@ -34,29 +34,27 @@ type WorkspaceFile struct {
 }
 
 func (s *Server) workspaceRoutes() {
-	s.Handle("/api/conversations/{id}/workspace", protocol.Native, get(s.workspace))
-	s.Handle("/api/conversations/{id}/workspace/file", protocol.Native, get(s.workspaceFile))
-	s.Handle("/api/conversations/{id}/workspace/revert", protocol.Native, Methods{http.MethodPost: s.revertFile})
+	const workspace = "/api/conversations/{id}/workspace"
+	s.Handle(workspace, protocol.Native, get(s.inWorkspace(s.workspace)))
+	s.Handle(workspace+"/file", protocol.Native, get(s.inWorkspace(s.workspaceFile)))
+	s.Handle(workspace+"/revert", protocol.Native, Methods{http.MethodPost: s.inWorkspace(s.revertFile)})
 }
 
-// workspaceOf returns the conversation of a request for its workspace.
-func (s *Server) workspaceOf(r *http.Request) (footnote.Stream, error) {
-	head, err := s.conversation(r, r.PathValue("id"))
-	if err == nil && s.opts.Workspaces == nil {
-		err = footnote.Errorf(footnote.NotFound, "This server has no workspaces.")
-	}
-	return head, err
+// inWorkspace is inConversation for a route about the workspace of the conversation.
+func (s *Server) inWorkspace(h conversationHandler) Handler {
+	return s.inConversation(func(w http.ResponseWriter, r *http.Request, head footnote.Stream) error {
+		if s.opts.Workspaces == nil {
+			return footnote.Errorf(footnote.NotFound, "This server has no workspaces.")
+		}
+		return h(w, r, head)
+	})
 }
 
 // maxChanges limits how many changes of a workspace are listed.
 const maxChanges = 500
 
 // workspace handles GET /api/conversations/{id}/workspace: its files and recent changes.
-func (s *Server) workspace(w http.ResponseWriter, r *http.Request) error {
-	head, err := s.workspaceOf(r)
-	if err != nil {
-		return err
-	}
+func (s *Server) workspace(w http.ResponseWriter, r *http.Request, head footnote.Stream) error {
 	files, err := s.opts.Workspaces.Files(r.Context(), head.ID)
 	if err != nil {
 		return err
@@ -84,11 +82,7 @@ func (s *Server) workspace(w http.ResponseWriter, r *http.Request) error {
 
 // workspaceFile handles GET /api/conversations/{id}/workspace/file?path=…: it returns the file's content,
 // never in a form that a browser renders as a page. With digest=… it returns the file as a change left it.
-func (s *Server) workspaceFile(w http.ResponseWriter, r *http.Request) error {
-	head, err := s.workspaceOf(r)
-	if err != nil {
-		return err
-	}
+func (s *Server) workspaceFile(w http.ResponseWriter, r *http.Request, head footnote.Stream) error {
 	name := r.URL.Query().Get("path")
 	data, err := s.opts.Workspaces.File(r.Context(), head.ID, name, r.URL.Query().Get("digest"))
 	if err != nil {
@@ -97,18 +91,15 @@ func (s *Server) workspaceFile(w http.ResponseWriter, r *http.Request) error {
 	h := w.Header()
 	h.Set("Content-Disposition", `attachment; filename="`+protocol.FileName(path.Base(name))+`"`)
 	h.Set("Content-Security-Policy", "sandbox; default-src 'none'")
+	media := "application/octet-stream"
 	if utf8.Valid(data) {
-		return writeBody(w, "text/plain; charset=utf-8", data)
+		media = "text/plain; charset=utf-8"
 	}
-	return writeBody(w, "application/octet-stream", data)
+	return protocol.Write(w, http.StatusOK, media, data)
 }
 
 // revertFile handles POST /api/conversations/{id}/workspace/revert {path, digest}.
-func (s *Server) revertFile(w http.ResponseWriter, r *http.Request) error {
-	head, err := s.workspaceOf(r)
-	if err != nil {
-		return err
-	}
+func (s *Server) revertFile(w http.ResponseWriter, r *http.Request, head footnote.Stream) error {
 	var in struct {
 		Path   string `json:"path"`
 		Digest string `json:"digest"`
@@ -117,10 +108,7 @@ func (s *Server) revertFile(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if in.Path == "" {
-		return footnote.Errorf(footnote.InvalidRequest, "path is missing.")
+		return footnote.Invalidf("path is missing.")
 	}
-	if err := s.opts.Workspaces.Revert(r.Context(), PrincipalOf(r.Context()), head.ID, in.Path, in.Digest); err != nil {
-		return err
-	}
-	return done(w)
+	return done(w, s.opts.Workspaces.Revert(r.Context(), PrincipalOf(r.Context()), head.ID, in.Path, in.Digest))
 }

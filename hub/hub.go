@@ -9,6 +9,8 @@ package hub
 import (
 	"context"
 	"errors"
+	"maps"
+	"slices"
 	"sync"
 
 	"github.com/footnotehq/footnote"
@@ -99,14 +101,11 @@ func (h *Hub) Readers() int {
 	return h.open
 }
 
-// Close ends all readers: they get what is visible, then ErrClosed.
+// Close ends all readers: they get all visible items, then ErrClosed.
 func (h *Hub) Close() {
 	h.mu.Lock()
 	h.closed = true
-	topics := make([]*Topic, 0, len(h.topics))
-	for _, t := range h.topics {
-		topics = append(topics, t)
-	}
+	topics := slices.Collect(maps.Values(h.topics))
 	h.mu.Unlock()
 	for _, t := range topics {
 		t.mu.Lock()
@@ -179,20 +178,20 @@ func (t *Topic) show() {
 
 // Publish adds committed events.
 func (t *Topic) Publish(events ...footnote.Event) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
+	items := make([]item, len(events))
 	for i := range events {
-		t.items = append(t.items, item{event: &events[i]})
+		items[i].event = &events[i]
 	}
-	t.show()
-	t.wake()
+	t.add(items...)
 }
 
 // Note adds a transient notice that is not part of a block.
-func (t *Topic) Note(d footnote.Delta) {
+func (t *Topic) Note(d footnote.Delta) { t.add(item{note: &d}) }
+
+func (t *Topic) add(items ...item) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.items = append(t.items, item{note: &d})
+	t.items = append(t.items, items...)
 	t.show()
 	t.wake()
 }
@@ -228,12 +227,7 @@ func (b Block) End() {
 }
 
 // Flush shows what was added to blocks and wakes the readers once.
-func (t *Topic) Flush() {
-	t.mu.Lock()
-	t.show()
-	t.wake()
-	t.mu.Unlock()
-}
+func (t *Topic) Flush() { t.add() }
 
 // Fail tells the readers, after everything visible, that the stream could not be written. Reserved places
 // stay invisible.
@@ -329,9 +323,6 @@ func (r *Reader) Close() {
 
 // Skip records that the client has now seen the events up to seq.
 func (r *Reader) Skip(seq int64) { r.after = max(r.after, seq) }
-
-// Wake returns a channel that is readable when Take may have something new.
-func (r *Reader) Wake() <-chan struct{} { return r.woken }
 
 // Next waits until there is something the reader has not seen, and returns it. It returns an error when ctx
 // ends (its cause), when the hub was closed (ErrClosed), or when the run's events could not be stored.

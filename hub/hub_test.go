@@ -272,7 +272,7 @@ func TestNextWaitsAndEnds(t *testing.T) {
 	})
 }
 
-// record is what a reader saw: the numbers of events, and the text of each block.
+// record holds what a reader received: the event numbers and the text of each block.
 type record struct {
 	seqs   []int64
 	blocks []string

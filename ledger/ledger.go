@@ -36,13 +36,9 @@ type Allowance struct {
 	TokensPerDay    int64 // per user, weighted by tier
 	OrgTokensPerDay int64
 
-	PerRun          int64 // 0: the limit of the assistant
-	PerConversation int64
-	PerUser         int64
-	PerUserDay      int64
-	PerOrg          int64
-	PerOrgDay       int64
-	PerDay          int64 // of all users together
+	PerRun                                                  int64 // 0: the limit of the assistant
+	PerConversation, PerUser, PerUserDay, PerOrg, PerOrgDay int64
+	PerDay                                                  int64 // of all users together
 }
 
 // Options configures a ledger. Store is required.
@@ -78,7 +74,7 @@ func New(o Options) *Ledger {
 		o.Allow = func(footnote.Principal) Allowance { return Allowance{} }
 	}
 	if o.Counter == nil {
-		o.Counter = newMemory()
+		o.Counter = NewShare(1)
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)

@@ -73,7 +73,7 @@ func TestDay(t *testing.T) {
 		Input: 500, CacheRead: 200, CacheWrite5m: 100, Output: 200,
 	}, footnote.Cost{MicroUSD: 7}, false)
 	if len(settled) != 1 || settled[0].Spent != (footnote.Amount{MicroUSD: 7, Tokens: 5_000}) {
-		t.Fatalf("%+v", settled)
+		t.Fatalf("settled: %+v", settled)
 	}
 	if _, err := log.CreateAppend(t.Context(), store.Stream{ID: "a", Kind: "account", Org: "acme", User: "ada"},
 		store.Append{Bodies: []footnote.Body{footnote.Spent{}}, Settle: settled}); err != nil {
@@ -144,10 +144,10 @@ func TestNoLimit(t *testing.T) {
 	}
 	if s := h.Settle(footnote.Usage{Output: 3}, footnote.Cost{}, true); len(s) != 1 || s[0].ID != "" ||
 		s[0].Spent.Tokens != 3 {
-		t.Errorf("what is spent counts: %+v", s)
+		t.Errorf("settled %+v, want 3 tokens outside a reservation", s)
 	}
 	if left, err := l.Left(t.Context(), ada); err != nil || len(left) != 0 {
-		t.Errorf("%+v, %v", left, err)
+		t.Errorf("limits without a setting: %+v, %v", left, err)
 	}
 }
 

@@ -32,7 +32,7 @@ func (l *Ledger) reserveInLine(
 ) (footnote.Reservation, error) {
 	line := ""
 	if !first {
-		line = l.occupiedLine(*wish)
+		line = l.busyLine(*wish)
 	}
 	var refusal error
 	if line == "" {
@@ -112,8 +112,8 @@ func lineOf(wish footnote.Reserve, scope footnote.Scope) string {
 	return name
 }
 
-// occupiedLine returns a line of the reservation's accounts in which others wait, or "".
-func (l *Ledger) occupiedLine(wish footnote.Reserve) string {
+// busyLine returns a line of the reservation's accounts in which others wait, or "".
+func (l *Ledger) busyLine(wish footnote.Reserve) string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, c := range wish.Limits {

@@ -111,11 +111,11 @@ func shareLittle(t *testing.T, a ledger.Allowance, side string) {
 				answers++
 			case footnote.RunFailed:
 				if end.Steps > 0 || end.Cost.MicroUSD > 0 || end.Code != footnote.BudgetExceeded || end.Message == "" {
-					t.Errorf("%+v", end)
+					t.Errorf("end of the refused run: %+v", end)
 				}
 			default:
 				if footnote.CodeOf(err) != footnote.BudgetExceeded {
-					t.Errorf("%v, %v", end, err)
+					t.Errorf("want budget_exceeded: %v, %v", end, err)
 				}
 			}
 		})

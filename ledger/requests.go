@@ -57,9 +57,6 @@ type memory struct {
 	full int // size at which expired keys are removed
 }
 
-// newMemory returns a counter for a single server.
-func newMemory() *memory { return NewShare(1) }
-
 // NewShare returns the counter of one of several servers, each of which allows its part of a limit.
 func NewShare(servers int) *memory {
 	return &memory{now: time.Now, share: int64(max(1, servers)), next: map[string]time.Time{}}

@@ -170,7 +170,7 @@ func TestParallelRuns(t *testing.T) {
 					}
 					if f, ok := end.(footnote.RunFailed); ok &&
 						(f.Code != footnote.BudgetExceeded || f.Cost.MicroUSD > 0) {
-						t.Errorf("%+v", f)
+						t.Errorf("failed run: %+v", f)
 					}
 				})
 			}
@@ -338,7 +338,7 @@ func TestSideCallsCount(t *testing.T) {
 			a.Titles = true
 		})
 		if _, end, err := ask(t.Context(), e, ada); err != nil {
-			t.Fatalf("%v, %v", end, err)
+			t.Fatalf("ask: %v, %v", end, err)
 		}
 		if _, _, err := e.Complete(t.Context(), ada, "Write a statement."); err != nil {
 			t.Fatal(err)
@@ -388,7 +388,7 @@ func TestToolPrice(t *testing.T) {
 		}
 		if len(results) != 2 || results[0].Cost.MicroUSD != 50_000 || !results[1].IsError ||
 			results[1].Cost.MicroUSD != 0 {
-			t.Errorf("%+v", results)
+			t.Errorf("results: %+v", results)
 		}
 		audit(t, log)
 	})

@@ -20,7 +20,7 @@ const MaxNumber = 1e15
 var symbolName = regexp.MustCompile(`^[A-Z0-9][A-Z0-9._-]{0,31}$`)
 
 func bad(format string, args ...any) error {
-	return footnote.Errorf(footnote.InvalidRequest, format, args...)
+	return footnote.Invalidf(format, args...)
 }
 
 // Check returns an error if a symbol is invalid.

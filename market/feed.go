@@ -78,24 +78,18 @@ func (r *Replay) Now(ctx context.Context) (time.Time, error) {
 
 // Price implements Feed.
 func (r *Replay) Price(ctx context.Context, symbol string) (Price, error) {
-	symbols, err := r.Data.Symbols(ctx)
+	s, err := Find(ctx, r.Data, symbol)
 	if err != nil {
 		return Price{}, err
 	}
-	for _, s := range symbols {
-		if s.Symbol != symbol {
-			continue
-		}
-		c, end, err := r.newest(ctx, s)
-		if err != nil {
-			return Price{}, err
-		}
-		if end.IsZero() {
-			return Price{}, Down(PriceFeed, "there are no candles to replay.", nil)
-		}
-		return r.play(s, c, end), nil
+	c, end, err := r.newest(ctx, s)
+	if err != nil {
+		return Price{}, err
 	}
-	return Price{}, Unknown(symbol, symbols)
+	if end.IsZero() {
+		return Price{}, Down(PriceFeed, "there are no candles to replay.", nil)
+	}
+	return r.play(s, c, end), nil
 }
 
 // newest returns the candle that ends last, and its end. It is not always one of the shortest time frame,

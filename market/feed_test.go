@@ -74,7 +74,8 @@ func (ended) Symbols(context.Context) ([]market.Symbol, error) {
 		{
 			Symbol: "EURUSD", Digits: 5, To: utc("2026-11-18 00:00"),
 			Timeframes: []market.Timeframe{market.M1, market.H1, market.D1},
-		}, {Symbol: "XAUUSD", To: utc("2026-11-19 10:00")},
+		},
+		{Symbol: "XAUUSD", To: utc("2026-11-19 10:00")},
 	}, nil
 }
 
@@ -89,7 +90,7 @@ func TestReplayUsesNewestCandle(t *testing.T) {
 		market.D1: c("2026-11-17 00:00", 3, false)}}}
 	p, err := r.Price(t.Context(), "EURUSD")
 	if err != nil || p.Bid != 3 || p.Ask != 3 || !p.Time.Equal(utc("2026-11-18 00:00")) {
-		t.Errorf("%+v, %v", p, err)
+		t.Errorf("price: %+v, %v", p, err)
 	}
 	if now, err := r.Now(t.Context()); err != nil || !now.Equal(utc("2026-11-19 10:00")) {
 		t.Errorf("it is %s, %v", now, err)

@@ -6,6 +6,7 @@
 package market
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -68,25 +69,18 @@ func (j joined) EventReactions(ctx context.Context, q ReactionQuery) ([]Reaction
 
 // Symbol is an instrument with a price.
 type Symbol struct {
-	Symbol     string
-	Name       string
-	Base       string // currency or metal that is bought
-	Quote      string // currency of the price
-	Digits     int    // decimal places of a price
-	From, To   time.Time
-	Timeframes []Timeframe // that can be computed from the stored data
-	Synthetic  bool        // the data is invented
+	Symbol, Name string
+	Base         string // currency or metal that is bought
+	Quote        string // currency of the price
+	Digits       int    // decimal places of a price
+	From, To     time.Time
+	Timeframes   []Timeframe // that can be computed from the stored data
+	Synthetic    bool        // the data is invented
 }
 
 // Currencies returns the currencies whose events and news concern a symbol.
 func (s Symbol) Currencies() []string {
-	var list []string
-	for _, c := range []string{s.Base, s.Quote} {
-		if c != "" {
-			list = append(list, c)
-		}
-	}
-	return list
+	return slices.DeleteFunc([]string{s.Base, s.Quote}, func(c string) bool { return c == "" })
 }
 
 // Candle is a bar. Time is its start.
@@ -112,33 +106,10 @@ const MaxCandles = 100_000
 // Check returns an error if the query is invalid.
 func (q CandleQuery) Check() error {
 	if q.Timeframe.Order() < 0 {
-		return footnote.Errorf(footnote.InvalidRequest, "There is no time frame %q. They are %s.",
-			clip(string(q.Timeframe)), listed())
+		return bad("There is no time frame %q. They are %s.", clip(string(q.Timeframe)), join(TimeframeNames()))
 	}
-	if q.Limit < 0 || q.Limit > MaxCandles {
-		return footnote.Errorf(footnote.InvalidRequest, "The limit must be 1 to %d.", MaxCandles)
-	}
-	if err := plain(q.Symbol); err != nil {
-		return err
-	}
-	return checkRange(q.From, q.To)
-}
-
-// plain rejects texts with bytes that are not valid text, which a database would report as an error of its own.
-func plain(texts ...string) error {
-	for _, s := range texts {
-		if strings.ContainsRune(s, 0) || !utf8.ValidString(s) {
-			return footnote.Errorf(footnote.InvalidRequest, "The query is not valid text: %q.", clip(s))
-		}
-	}
-	return nil
-}
-
-func checkRange(from, to time.Time) error {
-	if !from.IsZero() && !to.IsZero() && !from.Before(to) {
-		return footnote.Errorf(footnote.InvalidRequest, "The range ends before it begins.")
-	}
-	return nil
+	_, err := bounded(q.Limit, MaxCandles, MaxCandles, q.From, q.To, q.Symbol)
+	return err
 }
 
 // Price is the newest price of a feed.
@@ -155,16 +126,13 @@ func (p Price) Spread() (v float64, ok bool) { return p.Ask - p.Bid, !p.Replay |
 
 // Event is a release of the calendar. Values that are not known yet are nil.
 type Event struct {
-	ID        int64
-	Time      time.Time
-	Currency  string
-	Title     string
-	Impact    string // low, medium or high
-	Actual    *float64
-	Forecast  *float64
-	Previous  *float64
-	Unit      string // of the values, such as %
-	Synthetic bool
+	ID                         int64
+	Time                       time.Time
+	Currency, Title            string
+	Impact                     string // low, medium or high
+	Actual, Forecast, Previous *float64
+	Unit                       string // of the values, such as %
+	Synthetic                  bool
 }
 
 // EventQuery selects the events in [From, To). An empty field means any; a Limit of 0 means 1000. If there are more,
@@ -190,13 +158,11 @@ func CalendarEnd(ctx context.Context, d Data, currencies []string) (time.Time, e
 
 // Headline is one line of news.
 type Headline struct {
-	ID         int64
-	Time       time.Time
-	Source     string
-	Title      string
-	URL        string
-	Currencies []string
-	Synthetic  bool
+	ID                 int64
+	Time               time.Time
+	Source, Title, URL string
+	Currencies         []string
+	Synthetic          bool
 }
 
 // HeadlineQuery selects headlines in [From, To). A Limit of 0 means 20.
@@ -208,15 +174,13 @@ type HeadlineQuery struct {
 
 // COTReport holds the positions of large traders on a Tuesday. The commission publishes it on the following Friday.
 type COTReport struct {
-	Symbol             string
-	Date               time.Time // of the positions
-	Published          time.Time
-	NonCommercialLong  int64
-	NonCommercialShort int64
-	CommercialLong     int64
-	CommercialShort    int64
-	OpenInterest       int64
-	Synthetic          bool
+	Symbol                                string
+	Date                                  time.Time // of the positions
+	Published                             time.Time
+	NonCommercialLong, NonCommercialShort int64
+	CommercialLong, CommercialShort       int64
+	OpenInterest                          int64
+	Synthetic                             bool
 }
 
 // Net returns the speculators' net position: long minus short.
@@ -237,20 +201,19 @@ type COTQuery struct {
 
 // Trade is one entry of a person's journal.
 type Trade struct {
-	ID        string
-	Symbol    string
-	Side      string // long or short
-	Size      float64
-	Opened    time.Time
-	Closed    time.Time // zero: still open
-	Entry     float64
-	Exit      float64 // 0 while it is open
-	Stop      float64 // 0: none
-	Target    float64 // 0: none
-	PnL       float64 // in Currency
-	Currency  string  // empty: unknown
-	Notes     string
-	Synthetic bool
+	ID, Symbol string
+	Side       string // long or short
+	Size       float64
+	Opened     time.Time
+	Closed     time.Time // zero: still open
+	Entry      float64
+	Exit       float64 // 0 while it is open
+	Stop       float64 // 0: none
+	Target     float64 // 0: none
+	PnL        float64 // in Currency
+	Currency   string  // empty: unknown
+	Notes      string
+	Synthetic  bool
 }
 
 // TradeQuery selects trades of one user that were closed in [From, To). A Limit of 0 means MaxTrades.
@@ -268,58 +231,52 @@ const MaxTrades = 100_000
 // Check rejects a query that could return another user's trades.
 func (q TradeQuery) Check() (limit int, err error) {
 	if q.Org == "" || q.User == "" {
-		return 0, footnote.Errorf(footnote.InvalidRequest, "The owner of the trades is missing.")
+		return 0, bad("The owner of the trades is missing.")
 	}
-	if err := plain(q.Org, q.User, q.Symbol); err != nil {
-		return 0, err
-	}
-	return bounded(q.Limit, MaxTrades, MaxTrades, q.From, q.To)
+	return bounded(q.Limit, MaxTrades, MaxTrades, q.From, q.To, q.Org, q.User, q.Symbol)
 }
 
 // Check returns the effective limit, or an error if the query is invalid.
 func (q EventQuery) Check() (limit int, err error) {
 	if q.Impact != "" && ImpactLevel(q.Impact) == 0 {
-		return 0, footnote.Errorf(footnote.InvalidRequest, "The impact must be low, medium or high.")
+		return 0, bad("The impact must be low, medium or high.")
 	}
-	if err := plain(append([]string{q.Title}, q.Currencies...)...); err != nil {
-		return 0, err
-	}
-	return bounded(q.Limit, 1000, 10_000, q.From, q.To)
+	return bounded(q.Limit, 1000, 10_000, q.From, q.To, append([]string{q.Title}, q.Currencies...)...)
 }
 
 // Check does the same as that of EventQuery.
 func (q HeadlineQuery) Check() (limit int, err error) {
-	if err := plain(q.Currencies...); err != nil {
-		return 0, err
-	}
-	return bounded(q.Limit, 20, 1000, q.From, q.To)
+	return bounded(q.Limit, 20, 1000, q.From, q.To, q.Currencies...)
 }
 
 // Check does the same as that of EventQuery.
 func (q COTQuery) Check() (limit int, err error) {
-	if err := plain(q.Symbol); err != nil {
-		return 0, err
-	}
-	return bounded(q.Limit, 26, 1000, time.Time{}, q.To)
+	return bounded(q.Limit, 26, 1000, time.Time{}, q.To, q.Symbol)
 }
 
-func bounded(limit, normal, maximum int, from, to time.Time) (int, error) {
-	if limit == 0 {
-		limit = normal
+// bounded returns the limit of a query, or an error if the limit, the range or one of the texts is invalid. Bytes that
+// are not valid text would be an error of the database.
+func bounded(limit, normal, maximum int, from, to time.Time, texts ...string) (int, error) {
+	for _, s := range texts {
+		if strings.ContainsRune(s, 0) || !utf8.ValidString(s) {
+			return 0, bad("The query is not valid text: %q.", clip(s))
+		}
 	}
+	limit = cmp.Or(limit, normal)
 	if limit < 1 || limit > maximum {
-		return 0, footnote.Errorf(footnote.InvalidRequest, "The limit must be 1 to %d.", maximum)
+		return 0, bad("The limit must be 1 to %d.", maximum)
 	}
-	return limit, checkRange(from, to)
+	if !from.IsZero() && !to.IsZero() && !from.Before(to) {
+		return 0, bad("The range ends before it begins.")
+	}
+	return limit, nil
 }
 
 // impacts lists the names of an event's impact by level.
 var impacts = []string{"", "low", "medium", "high"}
 
 // ImpactLevel returns 1 for low, 2 for medium, 3 for high and 0 for anything else.
-func ImpactLevel(name string) int {
-	return max(0, slices.Index(impacts, name))
-}
+func ImpactLevel(name string) int { return max(0, slices.Index(impacts, name)) }
 
 // ImpactName returns the name of a level.
 func ImpactName(level int) string { return impacts[max(0, min(level, len(impacts)-1))] }
@@ -333,9 +290,7 @@ const (
 // Down returns the error of an unavailable part. Its text may be shown to users.
 func Down(part, why string, err error) error {
 	return &footnote.Error{
-		Code:    footnote.MarketUnavailable,
-		Message: fmt.Sprintf("The %s is down: %s", part, why),
-		Err:     err,
+		Code: footnote.MarketUnavailable, Message: fmt.Sprintf("The %s is down: %s", part, why), Err: err,
 	}
 }
 
@@ -383,8 +338,8 @@ type Store interface {
 // LoadWait limits how long a load waits for another one.
 const LoadWait = 10 * time.Minute
 
-// Occupied returns the error of a load that waited too long.
-func Occupied(err error) error {
+// LoadBusy returns the error of a load that waited too long.
+func LoadBusy(err error) error {
 	return Down(Database, fmt.Sprintf("another load has held it for %s.", LoadWait), err)
 }
 

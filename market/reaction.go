@@ -3,10 +3,9 @@ package market
 import (
 	"cmp"
 	"context"
+	"slices"
 	"strings"
 	"time"
-
-	"github.com/footnotehq/footnote"
 )
 
 // ReactionQuery asks for the moves of a symbol after the newest Limit past releases of an event. A Limit of 0 means
@@ -45,11 +44,11 @@ const maxReactions = 100
 func (q ReactionQuery) Check() error {
 	switch {
 	case q.After < time.Minute || q.After > 24*time.Hour:
-		return footnote.Errorf(footnote.InvalidRequest, "The time after the event must be a minute to a day.")
+		return bad("The time after the event must be a minute to a day.")
 	case q.Limit < 0 || q.Limit > maxReactions:
-		return footnote.Errorf(footnote.InvalidRequest, "The limit must be 1 to %d.", maxReactions)
+		return bad("The limit must be 1 to %d.", maxReactions)
 	case strings.TrimSpace(q.Title) == "":
-		return footnote.Errorf(footnote.InvalidRequest, "Name the event.")
+		return bad("Name the event.")
 	}
 	return nil
 }
@@ -60,10 +59,8 @@ func Find(ctx context.Context, d Data, symbol string) (Symbol, error) {
 	if err != nil {
 		return Symbol{}, err
 	}
-	for _, s := range all {
-		if s.Symbol == symbol {
-			return s, nil
-		}
+	if i := slices.IndexFunc(all, func(s Symbol) bool { return s.Symbol == symbol }); i >= 0 {
+		return all[i], nil
 	}
 	return Symbol{}, Unknown(symbol, all)
 }

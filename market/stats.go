@@ -158,23 +158,19 @@ var cities = sync.OnceValue(func() []city {
 // local time, from Monday to Friday there. The overlap of London and New York belongs to neither; London takes
 // precedence over Tokyo.
 func Session(t time.Time) string {
-	in := map[string]bool{}
-	for _, c := range cities() {
+	session := Between
+	for _, c := range cities() { // in order of precedence, the lowest first
 		local := t.In(c.loc)
 		workday := local.Weekday() != time.Saturday && local.Weekday() != time.Sunday
-		in[c.name] = workday && local.Hour() >= c.from && local.Hour() < c.to
+		switch {
+		case !workday || local.Hour() < c.from || local.Hour() >= c.to:
+		case c.name == NewYork && session == London:
+			session = Overlap
+		default:
+			session = c.name
+		}
 	}
-	switch {
-	case in[London] && in[NewYork]:
-		return Overlap
-	case in[NewYork]:
-		return NewYork
-	case in[London]:
-		return London
-	case in[Tokyo]:
-		return Tokyo
-	}
-	return Between
+	return session
 }
 
 // Summary summarises reactions. Moves are in the symbol's price.

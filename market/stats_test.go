@@ -85,10 +85,10 @@ func TestSummarise(t *testing.T) {
 	list := []market.Reaction{r(3, 10, 14), r(1, 10, 9), r(2, 10, 12), r(3, 10, 7)}
 	if s := market.Summarise(list, 1); s.N != 4 || s.Mean != 0.5 || s.Median != 0.5 || s.MeanAbs != 2.5 || s.Up != 2 ||
 		s.Surprises != 3 || s.Hits != 2 {
-		t.Errorf("%+v", s)
+		t.Errorf("Summarise: %+v", s)
 	}
 	if s := market.Summarise(list[:3], -1); s.Median != 2 || s.Hits != 0 {
-		t.Errorf("%+v", s)
+		t.Errorf("Summarise: %+v", s)
 	}
 }
 

@@ -27,7 +27,7 @@ var timeframes = []Timeframe{M1, M5, M15, M30, H1, H4, D1, W1, MN1}
 
 var lengths = map[Timeframe]time.Duration{
 	M1: time.Minute, M5: 5 * time.Minute, M15: 15 * time.Minute, M30: 30 * time.Minute,
-	H1: time.Hour, H4: 4 * time.Hour, D1: 24 * time.Hour, W1: 7 * 24 * time.Hour,
+	H1: time.Hour, H4: 4 * time.Hour, D1: 24 * time.Hour, W1: 7 * 24 * time.Hour, MN1: 31 * 24 * time.Hour,
 }
 
 // Timeframes returns all time frames, shortest first.
@@ -37,12 +37,7 @@ func Timeframes() []Timeframe { return slices.Clone(timeframes) }
 func (f Timeframe) Order() int { return slices.Index(timeframes, f) }
 
 // Length returns the length of a bar; for months, that of the longest.
-func (f Timeframe) Length() time.Duration {
-	if f == MN1 {
-		return 31 * 24 * time.Hour
-	}
-	return lengths[f]
-}
+func (f Timeframe) Length() time.Duration { return lengths[f] }
 
 // Start returns the start of the bar that contains t.
 func (f Timeframe) Start(t time.Time) time.Time {
@@ -69,21 +64,18 @@ func (f Timeframe) End(start time.Time) time.Time {
 
 // Divides reports whether bars of g consist of whole bars of f.
 func (f Timeframe) Divides(g Timeframe) bool {
-	if f.Order() < 0 || g.Order() < 0 {
-		return false
-	}
 	if f == W1 && g == MN1 {
 		return false // weeks span the ends of months
 	}
-	return f.Order() <= g.Order()
+	return f.Order() >= 0 && f.Order() <= g.Order()
 }
 
-func listed() string {
-	names := make([]string, len(timeframes))
-	for i, f := range timeframes {
-		names[i] = string(f)
+// TimeframeNames returns the names of all time frames, shortest first.
+func TimeframeNames() (names []string) {
+	for _, f := range timeframes {
+		names = append(names, string(f))
 	}
-	return join(names)
+	return names
 }
 
 func join(names []string) string { return strings.Join(names, ", ") }

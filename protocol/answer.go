@@ -99,3 +99,12 @@ func Columns(list []json.RawMessage) (columns []footnote.Column, ok bool) {
 	}
 	return columns, true
 }
+
+// Nested reports whether a cell of a client's result is an array or object, which no column can hold.
+func Nested(cell any) bool {
+	switch cell.(type) {
+	case []any, map[string]any:
+		return true
+	}
+	return false
+}

@@ -20,7 +20,7 @@ func InConversation(s Server, r *http.Request, t *agent.Turn, name string) error
 	if name == "" && t.MessageID != "" {
 		name = t.Protocol + "/" + t.MessageID
 		if len(name) > maxName {
-			return footnote.Errorf(footnote.InvalidRequest,
+			return footnote.Invalidf(
 				"The id of a message can have at most %d bytes, unless the request names its conversation.",
 				maxName-len(t.Protocol)-len("/"))
 		}
@@ -29,8 +29,7 @@ func InConversation(s Server, r *http.Request, t *agent.Turn, name string) error
 		return nil
 	}
 	if !PlainID(name, maxName) {
-		return footnote.Errorf(footnote.InvalidRequest, "A conversation id must be 1 to %d bytes of printable UTF-8.",
-			maxName)
+		return footnote.Invalidf("A conversation id must be 1 to %d bytes of printable UTF-8.", maxName)
 	}
 	head, found, err := s.Find(r, name)
 	switch {

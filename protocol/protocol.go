@@ -82,7 +82,7 @@ type Server interface {
 	// Caller returns the principal of the request.
 	Caller(r *http.Request) footnote.Principal
 	// MayStart reports whether a GET may start a run. Any page can make a browser send a GET, and the run would cost
-	// the user money; so it takes a key, or a page of this server or of an allowed origin.
+	// the user money; so the GET needs a key, or must come from a page of this server or of an allowed origin.
 	MayStart(r *http.Request) bool
 	// Assistants lists the assistants that the caller may use, the default one first.
 	Assistants(r *http.Request) []agent.AssistantInfo
@@ -169,8 +169,8 @@ type Feed struct {
 //   - After a Terminal event, or RunParked for clients that cannot answer calls, the encoder is done. RunError returns
 //     the error, if there is one.
 type Encoder interface {
-	// Open starts an answer whose first word is slow to come. It is called at most once, and only before anything has
-	// been written.
+	// Open starts an answer before its first event, if that is slow to come. It is called at most once, and only before
+	// anything has been written.
 	Open(dst []byte) []byte
 	Event(dst []byte, ev footnote.Event) []byte
 	// Delta is called for each piece of text, so it must not allocate. strictjson.AppendUnescaped decodes the text.
@@ -216,7 +216,7 @@ func Number(q url.Values, name string, def, minimum, maximum int64) (int64, erro
 	}
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || n < minimum || n > maximum {
-		return 0, footnote.Errorf(footnote.InvalidRequest, "%s must be a number from %d to %d.", name, minimum, maximum)
+		return 0, footnote.Invalidf("%s must be a number from %d to %d.", name, minimum, maximum)
 	}
 	return n, nil
 }
@@ -228,25 +228,33 @@ func Paging(q url.Values, def, maximum int64) (limit int, before string, err err
 	return int(n), q.Get("before"), err
 }
 
-// After reads the newest event that a client has. Last-Event-ID, which a browser sends when it reconnects, is newer
-// than the address and takes precedence. A value that is not a number did not come from this server and is ignored.
-func After(r *http.Request) (after int64, err error) {
+// After reads the number of the newest event of a stream that a client has. The client may send that number, or the id
+// of the event. Last-Event-ID, which a browser sends when it reconnects, is newer than the address and takes
+// precedence. If it did not come from this stream, it is ignored.
+func After(r *http.Request, stream string) (after int64, err error) {
 	if v := r.URL.Query().Get("after"); v != "" {
-		after, err = strconv.ParseInt(v, 10, 64)
-		if err != nil || after < 0 {
-			return 0, footnote.Errorf(footnote.InvalidRequest, "after must be the number of an event.")
+		var ok bool
+		if after, ok = seqOf(v, stream); !ok {
+			return 0, footnote.Invalidf("after must be the number or the id of an event.")
 		}
 	}
-	if n, err := strconv.ParseInt(r.Header.Get("Last-Event-ID"), 10, 64); err == nil && n >= 0 {
+	if n, ok := seqOf(r.Header.Get("Last-Event-ID"), stream); ok {
 		after = n
 	}
 	return after, nil
 }
 
+// seqOf reads the number of an event in a stream, or its id.
+func seqOf(text, stream string) (seq int64, ok bool) {
+	seq, err := strconv.ParseInt(strings.TrimPrefix(text, stream+"."), 10, 64)
+	return seq, err == nil && seq >= 0
+}
+
 // Reset returns the frame for a client that is ahead of the log: events after last no longer exist, because the log
-// was restored from a backup. The id of the frame moves an EventSource back to the end of the log.
-func Reset(last, asked int64) []byte {
-	return fmt.Appendf(nil, "id: %d\nevent: reset\ndata: {\"last\":%d,\"asked\":%d}\n\n", last, last, asked)
+// was restored from a backup. The id of the frame, that of the last event, moves an EventSource back to the end of the
+// log.
+func Reset(id string, last, asked int64) []byte {
+	return fmt.Appendf(nil, "id: %s\nevent: reset\ndata: {\"last\":%d,\"asked\":%d}\n\n", id, last, asked)
 }
 
 // FileName replaces the characters of a file's name that cannot be in a header.
@@ -279,18 +287,14 @@ func LimitOf(o footnote.OverLimit) Limit {
 
 // Native is the error envelope of this project's own endpoints.
 func Native(err error, f Failure) (contentType string, body []byte) {
-	body = append(body, `{"error":{"code":`...)
-	body = strictjson.AppendString(body, string(footnote.CodeOf(err)))
-	body = append(body, `,"message":`...)
-	body = strictjson.AppendString(body, footnote.MessageOf(err))
-	body = append(body, `,"request_id":`...)
-	body = strictjson.AppendString(body, f.RequestID)
+	o := strictjson.Builder(`{"error":{`).Text("code", string(footnote.CodeOf(err)))
+	o = o.Text("message", footnote.MessageOf(err)).Text("request_id", f.RequestID)
 	if e, ok := errors.AsType[*footnote.Error](err); ok && e.Limit != nil {
 		if limit, jerr := json.Marshal(LimitOf(*e.Limit)); jerr == nil { // NaN and infinity cannot be encoded
-			body = append(append(body, `,"limit":`...), limit...)
+			o = o.Raw("limit", limit)
 		}
 	}
-	return "application/json", append(body, `}}`...)
+	return "application/json", append(o, `}}`...)
 }
 
 // ResetHeader tells a client that is ahead of the log where the log ends.
@@ -302,17 +306,17 @@ func Plain(err error, _ Failure) (contentType string, body []byte) {
 	return "text/plain; charset=utf-8", []byte(footnote.MessageOf(err))
 }
 
-// afterWork marks an error that happened after the run had begun: a client that repeats the request would pay twice.
-type afterWork struct{ error }
+// notRetryable marks an error that happened after the run had begun: a client that repeats the request would pay twice.
+type notRetryable struct{ error }
 
-func (e afterWork) Unwrap() error { return e.error }
+func (e notRetryable) Unwrap() error { return e.error }
 
-// AfterWork marks an error of a run that had begun. The response asks clients not to retry such a request.
-func AfterWork(err error) error { return afterWork{err} }
+// NotRetryable marks an error of a run that had begun. The response asks clients not to retry such a request.
+func NotRetryable(err error) error { return notRetryable{err} }
 
-// IsAfterWork reports whether an error was marked by AfterWork.
-func IsAfterWork(err error) bool {
-	_, ok := errors.AsType[afterWork](err)
+// IsNotRetryable reports whether an error was marked by NotRetryable.
+func IsNotRetryable(err error) bool {
+	_, ok := errors.AsType[notRetryable](err)
 	return ok
 }
 

@@ -12,7 +12,7 @@ if scripts/node.sh; then
   ui=$!
   trap 'kill "$ui" 2>/dev/null || true' EXIT
 else
-  echo "No Node.js 20.19 or newer: building without the web app. Everything else is there."
+  echo "No Node.js 20.19 or newer: building without the web app. Everything else is included."
 fi
 . scripts/goflags.sh
 # Packages that embed the web app, directly or indirectly, are built after it.

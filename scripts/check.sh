@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Tests what needs no other process, database or browser, with Go's cache of results. Quick
-# enough to run before every commit; make test runs everything.
+# Runs the tests that need no other process, database or browser, with Go's cache of
+# results. Quick enough to run before every commit; make test runs everything.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 while IFS= read -r name; do unset "$name"; done < <(compgen -v ANTHROPIC_ || true)

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Measures how long a newcomer waits: from a fresh clone to the first answer, and from a
-# later start to ready. With COLD=1 nothing is built before; modules come from the module
+# later start to ready. With COLD=1 the build cache is empty; modules come from the module
 # cache either way.
 set -euo pipefail
 cd "$(dirname "$0")/.."

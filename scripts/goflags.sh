@@ -1,9 +1,10 @@
 # Sets GOFLAGS so that the program, its tests, go vet and staticcheck share compiled
-# packages. Programs are linked without debugging tables, so none are made; and the
-# thousands of request types of the model's SDK, of which we use the transport, are not
-# inlined. Both shorten the first build.
+# packages. Programs are linked without debugging tables, so none are made; and clients with
+# thousands of small functions, which wait for a network anyway, are not inlined. Both shorten
+# the first build.
 # shellcheck shell=bash
 if [[ " ${GOFLAGS:-} " != *" -trimpath "* ]]; then
-  GOFLAGS="${GOFLAGS:-} -trimpath -gcflags=all=-dwarf=false"
-  export GOFLAGS="$GOFLAGS '-gcflags=github.com/anthropics/anthropic-sdk-go/v2=-dwarf=false -l'"
+  printf -v not_inlined " '-gcflags=github.com/%s=-dwarf=false -l'" \
+    anthropics/anthropic-sdk-go/v2 openai/openai-go/v3/... redis/go-redis/v9
+  export GOFLAGS="${GOFLAGS:-} -trimpath -gcflags=all=-dwarf=false$not_inlined"
 fi

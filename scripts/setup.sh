@@ -32,7 +32,7 @@ case $1 in
       command -v google-chrome >/dev/null || missing+=(chromium)
     command -v redis-server >/dev/null || missing+=(redis-server)
     command -v zip >/dev/null || missing+=(zip)
-    # What the tests of database engines need: a package, and the programs of which one must exist.
+    # Each line for the tests of database engines has a package and its programs, one of which must exist.
     while read -r package programs; do
       # shellcheck disable=SC2086 # a program may be a pattern of paths
       command -v $programs >/dev/null || missing+=("$package")

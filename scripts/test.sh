@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Runs all tests once: concurrent packages with the race detector, beside them the rest and
-# the build without cgo, then the web app. make test-long runs the slow tests that rarely
+# the build without DuckDB, then the web app. make test-long runs the slow tests that rarely
 # fail.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -10,16 +10,15 @@ while IFS= read -r name; do unset "$name"; done < <(compgen -v ANTHROPIC_ || tru
 make --no-print-directory build
 export TEST_PROGRAM="$PWD/bin/footnote"
 
-# The race detector makes code up to ten times slower, so it watches the packages that
-# start goroutines, lock, or drive the engine of conversations. Three kinds run without it
-# although they do: the database engines, whose hundreds of statements run one after the
-# other in child processes (their tests of cancelling and sharing run with it); the
-# offline planner, which locks a cache and computes the rest; and the tests that start
-# whole processes.
+# The race detector makes code up to ten times slower, so it is used only for packages that
+# start goroutines, lock, or drive the engine of conversations. Three exceptions run without
+# it: the database engines, which run hundreds of statements one after the other in child
+# processes (their tests of cancelling and sharing do use it); the offline planner, which
+# only locks a cache; and the tests that start whole processes.
 concurrent='(^|[^.[:alnum:]])go (func|[a-zA-Z_.]+\()|\.Go\(|\bsync\.(RW|Mu|Wa|Co)'
 concurrent+='|\b(atomic|synctest|errgroup)\.|/footnote/(agent|httpapi|hub)"'
 engines="/($(scripts/engines.sh | paste -sd '|' -))\$"
-unwatched='/(model/offline(/.*)?|test/(docs|e2e|release))$'
+unwatched='/(model/offline(/.*)?|test/(bench|docs|e2e|release))$'
 longest='/(internal/app|store/postgres|test/e2e|tool/(search|workspace))$' # these start first
 raced=() plain=() engine=()
 while read -r package folder; do
@@ -40,7 +39,7 @@ level='^(Busy|Cancel|Killed)$'
 shared="^Test(Contract|Source)\$/$level|^TestSource\$/^(Rollback|WAL)\$/$level|^Test(Reload|InterruptedLoad)\$"
 # SQLite's C code, translated to Go, and the compiler of the Postgres parser's WebAssembly
 # would take most of the race detector's time: the parser starts five times slower. They
-# share memory with our code only through calls, so they are not watched.
+# share memory with our code only through calls, so they run without it.
 race=(-race)
 for package in modernc.org/sqlite/lib modernc.org/libc github.com/tetratelabs/wazero/...; do
   race+=("-gcflags=$package=-dwarf=false -race=false")
@@ -50,6 +49,7 @@ done
 . scripts/goflags.sh
 export CGO_ENABLED=1
 go_test() { go test -count=1 -timeout 25m -vet=off -ldflags='-s -w' "$@"; }
+without_duckdb='CSV|Filter|Generat|Search' # tests of the server in internal/app
 with_race() {
   echo "go test -race: ${#raced[@]} packages, and the engines' cancelling and sharing"
   go_test -p 2 "${race[@]}" "${raced[@]}"
@@ -58,12 +58,14 @@ with_race() {
 without_race() {
   echo "go test: ${#plain[@]} packages"
   go_test -p 2 "${plain[@]}"
-  echo "without cgo: the packages that differ, and a server without DuckDB"
+  # CGO_ENABLED=0 would compile every package once more; make static does. The tag leaves out the same files, and
+  # listing shows whether a package needs cgo.
+  echo "without DuckDB: the packages that differ, and a server"
   mapfile -t differ < <(git grep -lE '^//go:build .*cgo' -- '*.go' | xargs dirname | sort -u)
-  export CGO_ENABLED=0
-  go vet "${differ[@]/#/./}"
-  go_test ./source/duckdb
-  go_test -run 'CSV|Filter|Generat|Search' ./internal/app
+  go vet -tags noduckdb "${differ[@]/#/./}"
+  go_test -tags noduckdb ./source/duckdb
+  go_test -tags noduckdb -run "$without_duckdb" ./internal/app
+  CGO_ENABLED=0 go list -deps ./cmd/footnote >/dev/null
 }
 trap 'trap - INT TERM; kill 0' INT TERM # Ctrl+C does not reach background jobs
 jobs=() failed=0

@@ -3,9 +3,9 @@ package source
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"strconv"
 	"strings"
-	"time"
 )
 
 // Dialect describes the SQL of an engine. Everything that writes statements takes the differences between engines from
@@ -31,15 +31,13 @@ type Dialect struct {
 	Date        Expr // the day of the timestamp x; default CAST
 	Timestamp   Expr // the text x as a timestamp; default CAST
 	// FromSeconds and FromMilliseconds turn x, a count since 1970, into a time in UTC. Without them, such counts are
-	// not recognized as times.
+	// not recognised as times.
 	FromSeconds, FromMilliseconds Expr
 	// Periods are the texts for the year, quarter, month, week and day of x: 2024, 2024-Q1, 2024-01, and 2024-01-31
 	// for a day or for the Monday of a week.
 	Periods map[string]Expr
 	// Parts are the parts of x that come again: weekday, "month of the year" and hour. The default is the hour.
 	Parts map[string]Part
-	// OnWeekdays is the condition that x is on one of some days. Nil compares the names of the weekdays.
-	OnWeekdays func(x string, days []time.Weekday) string
 	// Before is the day n units before a day such as 2024-01-31; the unit is year, month, week or day. The default
 	// subtracts an INTERVAL.
 	Before       func(day string, n int, unit string) string
@@ -59,7 +57,7 @@ type Dialect struct {
 	Greatest   Expr       // the greater of the numbers x and y; default greatest
 	Divide     Expr       // x divided by y as integers; default x / y
 	// SameBytes is the condition that the texts x, a column, and y, an argument, have the same bytes. Without it, no
-	// searched table can be limited to an organization's rows.
+	// searched table can be limited to an organisation's rows.
 	SameBytes Expr
 }
 
@@ -85,33 +83,27 @@ func NewDialect(d Dialect) *Dialect {
 		field   *Expr
 		initial Expr
 	}{
-		{&d.Limit, "LIMIT {x}"}, {&d.Text, "CAST({x} AS TEXT)"}, {&d.Roundable, "{x}"}, {&d.Day, "DATE {x}"},
-		{&d.DayArgument, "CAST({x} AS DATE)"}, {&d.Date, "CAST({x} AS DATE)"}, {&d.Timestamp, "CAST({x} AS TIMESTAMP)"},
-		{&d.ElapsedTime, d.Elapsed}, {&d.Fold, "lower({x})"}, {&d.Position, "position({y} IN {x})"},
-		{&d.Greatest, "greatest({x}, {y})"}, {&d.Divide, "{x} / {y}"},
+		{&d.Limit, "LIMIT {x}"},
+		{&d.Text, "CAST({x} AS TEXT)"},
+		{&d.Roundable, "{x}"},
+		{&d.Day, "DATE {x}"},
+		{&d.DayArgument, "CAST({x} AS DATE)"},
+		{&d.Date, "CAST({x} AS DATE)"},
+		{&d.Timestamp, "CAST({x} AS TIMESTAMP)"},
+		{&d.ElapsedTime, d.Elapsed},
+		{&d.Fold, "lower({x})"},
+		{&d.Position, "position({y} IN {x})"},
+		{&d.Greatest, "greatest({x}, {y})"},
+		{&d.Divide, "{x} / {y}"},
 		{&d.TextSearch.Scanned.Remark, "LIKE, without an index; accents matter"},
 		{&d.TextSearch.Scanned.Advice, "Words are found as they are written, also inside longer ones; accents " +
 			"matter, so write words with theirs."},
 	} {
 		*f.field = cmp.Or(*f.field, f.initial)
 	}
-	if _, ok := d.Parts["hour"]; !ok {
-		hours := map[string]Part{"hour": {"EXTRACT(HOUR FROM {x})", "EXTRACT(HOUR FROM {x})"}}
-		for name, part := range d.Parts {
-			hours[name] = part
-		}
-		d.Parts = hours
-	}
-	if d.OnWeekdays == nil {
-		name := d.Parts["weekday"].Name
-		d.OnWeekdays = func(x string, days []time.Weekday) string {
-			names := make([]string, len(days))
-			for i, day := range days {
-				names[i] = "'" + day.String() + "'"
-			}
-			return name.Of(x) + " IN (" + strings.Join(names, ", ") + ")"
-		}
-	}
+	parts := map[string]Part{"hour": {"EXTRACT(HOUR FROM {x})", "EXTRACT(HOUR FROM {x})"}}
+	maps.Copy(parts, d.Parts)
+	d.Parts = parts
 	if d.Before == nil {
 		d.Before = func(day string, n int, unit string) string {
 			return fmt.Sprintf("DATE '%s' - INTERVAL '%d' %s", day, n, strings.ToUpper(unit))

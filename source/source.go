@@ -48,6 +48,45 @@ type Query struct {
 	Limits Limits
 }
 
+// TableFile is a table in a Parquet file.
+type TableFile struct {
+	Name string `json:"name"`
+	Path string `json:"path"`
+}
+
+// Tables is a source over such files. It knows where the rows of a statement come from.
+type Tables interface {
+	Source
+	// Origins returns where a row (from 0) of a statement comes from. The statement passes the gate.
+	Origins(ctx context.Context, sql string, row int) (Origins, error)
+}
+
+// Origins says how a row of a statement was computed. What the engine cannot tell is left out.
+type Origins struct {
+	Columns []ColumnOrigin `json:"columns"`          // in the order of the SELECT; one for each *
+	Values  []any          `json:"values,omitempty"` // of the row
+	Rows    []RowsOf       `json:"rows,omitempty"`   // that the row was computed from
+}
+
+// ColumnOrigin says how a column of a statement is computed.
+type ColumnOrigin struct {
+	Formula string       `json:"formula"` // as SQL; * for all columns
+	Reads   []CellColumn `json:"reads,omitempty"`
+}
+
+// CellColumn names a column of a table.
+type CellColumn struct {
+	Table  string `json:"table"`
+	Column string `json:"column"`
+}
+
+// RowsOf lists rows of a table, from 0.
+type RowsOf struct {
+	Table string `json:"table"`
+	Rows  []int  `json:"rows"`  // at most 100
+	Count int    `json:"count"` // of all
+}
+
 // Limits bound one query. Zero fields take the source's own limit; larger values are cut to it.
 type Limits struct {
 	Time  time.Duration // wall clock; default 30 s
@@ -88,7 +127,7 @@ type Summary struct {
 	Truncated bool   // a row or byte limit stopped the query; the rows already delivered are valid
 	Limit     string // the limit that was reached: "rows" or "bytes"
 	// Tables lists the tables and views that the statement reads, named as in the statement or as in the database;
-	// common table expressions are left out. It is set when the engine analyzed the statement, even if the
+	// common table expressions are left out. It is set when the engine analysed the statement, even if the
 	// statement failed afterwards.
 	Tables  []string
 	Elapsed time.Duration
@@ -103,9 +142,8 @@ const (
 
 // Error is a failed query, as data for the model: it says what was wrong and what to do instead.
 type Error struct {
-	Kind     string
-	Reason   string
-	TimedOut bool // the limit it exceeded is the time limit
+	Kind, Reason string
+	TimedOut     bool // the limit it exceeded is the time limit
 }
 
 func (e *Error) Error() string { return e.Kind + ": " + e.Reason }
@@ -235,7 +273,8 @@ func Listed(names iter.Seq[string]) string {
 }
 
 // Collect runs a query and keeps its rows in memory. It records the query and its outcome for the audit of the call
-// it belongs to. The record begins before the query does: nobody may wait for a query that ignores its context.
+// it belongs to. The record begins before the query does: the caller may stop waiting for a query that ignores its
+// context.
 func Collect(ctx context.Context, s Source, q Query) (footnote.Result, Summary, error) {
 	var rows [][]any
 	ended := footnote.BeginStatement(ctx, footnote.Statement{SQL: q.SQL})

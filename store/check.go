@@ -1,9 +1,11 @@
 package store
 
 import (
-	"crypto/sha256"
+	"context"
 	"encoding/base64"
-	"encoding/hex"
+	"errors"
+	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -31,25 +33,16 @@ const (
 	maxCursor = 2*MaxID + 64   // bytes of a page cursor
 )
 
-// DigestOf names a blob by its content.
-func DigestOf(data []byte) footnote.Digest {
-	sum := sha256.Sum256(data)
-	return "sha256:" + hex.EncodeToString(sum[:])
-}
-
 // CheckStream returns an error if a stream cannot be created. Every store calls it, so that all of them accept the same
 // streams.
 func CheckStream(s Stream) error {
-	for _, f := range []struct{ name, value string }{
-		{"id", s.ID}, {"kind", s.Kind}, {"org", s.Org}, {"user", s.User},
-		{"client id", s.ClientID}, {"assistant", s.Assistant},
-	} {
-		if err := checkID(f.name, f.value); err != nil {
-			return err
-		}
+	err := checkIDs("id", s.ID, "kind", s.Kind, "org", s.Org, "user", s.User, "client id", s.ClientID,
+		"assistant", s.Assistant)
+	if err != nil {
+		return err
 	}
 	if s.ID == "" || s.Kind == "" {
-		return footnote.Errorf(footnote.InvalidRequest, "A stream needs an id and a kind.")
+		return footnote.Invalidf("A stream needs an id and a kind.")
 	}
 	return nil
 }
@@ -57,14 +50,11 @@ func CheckStream(s Stream) error {
 // CheckAppend returns an error if an append is invalid regardless of the stream's contents. Call it before the
 // transaction: it hashes the blobs.
 func CheckAppend(a Append) error {
-	if err := checkID("stream", a.Stream); err != nil {
-		return err
-	}
-	if err := checkID("run", a.Run); err != nil {
+	if err := checkIDs("stream", a.Stream, "run", a.Run); err != nil {
 		return err
 	}
 	if a.After < 0 || a.Lease < 0 {
-		return footnote.Errorf(footnote.InvalidRequest, "The sequence and the lease must not be negative.")
+		return footnote.Invalidf("The sequence and the lease must not be negative.")
 	}
 	if len(a.Bodies) > MaxBodies {
 		return footnote.Errorf(footnote.TooLarge, "At most %d events can be written at once; there are %d.", MaxBodies,
@@ -72,13 +62,13 @@ func CheckAppend(a Append) error {
 	}
 	for _, b := range a.Bodies {
 		if b == nil {
-			return footnote.Errorf(footnote.InvalidRequest, "An event needs a body.")
+			return footnote.Invalidf("An event needs a body.")
 		}
 		if _, ok := b.(footnote.Unreadable); ok {
-			return footnote.Errorf(footnote.InvalidRequest, "An event that cannot be read cannot be appended.")
+			return footnote.Invalidf("An event that cannot be read cannot be appended.")
 		}
 		if _, _, ok := runChange(a.Run, b); ok && a.Run == "" {
-			return footnote.Errorf(footnote.InvalidRequest, "An event of kind %s needs a run.", footnote.KindOf(b))
+			return footnote.Invalidf("An event of kind %s needs a run.", footnote.KindOf(b))
 		}
 	}
 	if err := checkTake(a); err != nil {
@@ -99,8 +89,7 @@ func FirstAppend(s Stream, a Append) (Append, error) {
 		a.Stream = s.ID
 	}
 	if a.Stream != s.ID || a.After != 0 || a.Lease != 0 {
-		return a, footnote.Errorf(footnote.InvalidRequest,
-			"The first append belongs to the new stream, after 0 and without a lease.")
+		return a, footnote.Invalidf("The first append belongs to the new stream, after 0 and without a lease.")
 	}
 	return a, CheckAppend(a)
 }
@@ -108,9 +97,9 @@ func FirstAppend(s Stream, a Append) (Append, error) {
 // CheckCursor returns an error if a projection cannot store a position.
 func CheckCursor(name string, position int64) error {
 	if name == "" || position < 0 {
-		return footnote.Errorf(footnote.InvalidRequest, "A projection needs a name and a position.")
+		return footnote.Invalidf("A projection needs a name and a position.")
 	}
-	return checkID("projection's name", name)
+	return checkIDs("projection's name", name)
 }
 
 func checkTake(a Append) error {
@@ -118,12 +107,12 @@ func checkTake(a Append) error {
 		return nil
 	}
 	if a.Lease != 0 || len(a.Bodies) == 0 {
-		return footnote.Errorf(footnote.InvalidRequest, "Only an append with events and without a lease can take one.")
+		return footnote.Invalidf("Only an append with events and without a lease can take one.")
 	}
 	if a.Take.Owner == "" {
-		return footnote.Errorf(footnote.InvalidRequest, "A lease needs an owner.")
+		return footnote.Invalidf("A lease needs an owner.")
 	}
-	if err := checkID("owner", a.Take.Owner); err != nil {
+	if err := checkIDs("owner", a.Take.Owner); err != nil {
 		return err
 	}
 	return CheckTTL(a.Take.TTL)
@@ -132,7 +121,7 @@ func checkTake(a Append) error {
 // CheckTTL returns an error if a lease cannot last for ttl.
 func CheckTTL(ttl time.Duration) error {
 	if ttl <= 0 || ttl > MaxTTL {
-		return footnote.Errorf(footnote.InvalidRequest, "A lease can last up to %v, not %v.", MaxTTL, ttl)
+		return footnote.Invalidf("A lease can last up to %v, not %v.", MaxTTL, ttl)
 	}
 	return nil
 }
@@ -143,9 +132,8 @@ func checkBlobs(blobs map[footnote.Digest][]byte) error {
 			return footnote.Errorf(footnote.TooLarge, "A blob of %d bytes is too large; the limit is %d.", len(data),
 				MaxBlob)
 		}
-		if d != DigestOf(data) {
-			return footnote.Errorf(footnote.InvalidRequest, "The content of the blob does not match its digest %.80q.",
-				d)
+		if d != footnote.DigestOf(data) {
+			return footnote.Invalidf("The content of the blob does not match its digest %.80q.", d)
 		}
 	}
 	return nil
@@ -156,11 +144,7 @@ func EncodeBodies(bodies []footnote.Body) (kinds []string, data [][]byte, err er
 	kinds, data = make([]string, len(bodies)), make([][]byte, len(bodies))
 	for i, b := range bodies {
 		if kinds[i], data[i], err = footnote.EncodeBody(b); err != nil {
-			return nil, nil, &footnote.Error{
-				Code:    footnote.InvalidRequest,
-				Message: "The event cannot be encoded as JSON.",
-				Err:     err,
-			}
+			return nil, nil, footnote.Wrapf(footnote.InvalidRequest, err, "The event cannot be encoded as JSON.")
 		}
 		if len(data[i]) > MaxBody {
 			return nil, nil, footnote.Errorf(footnote.TooLarge, "An event of %d bytes is too large; the limit is %d.",
@@ -170,13 +154,16 @@ func EncodeBodies(bodies []footnote.Body) (kinds []string, data [][]byte, err er
 	return kinds, data, nil
 }
 
-// checkID rejects text that some database could not store or compare unchanged.
-func checkID(name, v string) error {
-	switch {
-	case len(v) > MaxID:
-		return footnote.Errorf(footnote.InvalidRequest, "The %s is longer than %d bytes.", name, MaxID)
-	case strings.IndexByte(v, 0) >= 0 || !utf8.ValidString(v):
-		return footnote.Errorf(footnote.InvalidRequest, "The %s is not valid text.", name)
+// checkIDs rejects text that some database could not store or compare unchanged. The arguments are the name and the
+// value of each text in turn.
+func checkIDs(texts ...string) error {
+	for pair := range slices.Chunk(texts, 2) {
+		switch name, value := pair[0], pair[1]; {
+		case len(value) > MaxID:
+			return footnote.Invalidf("The %s is longer than %d bytes.", name, MaxID)
+		case !validText(value):
+			return footnote.Invalidf("The %s is not valid text.", name)
+		}
 	}
 	return nil
 }
@@ -224,7 +211,7 @@ func Micros(t time.Time) time.Time { return t.UTC().Truncate(time.Microsecond) }
 
 // CleanTitle returns a title as a head keeps it: short, valid text without NUL. The event keeps the full title.
 func CleanTitle(title string) string {
-	title = strings.ReplaceAll(strings.ToValidUTF8(title, "\uFFFD"), "\x00", "\uFFFD")
+	title = CleanText(title)
 	n := 0
 	for i := range title {
 		if n++; n > maxTitle {
@@ -241,18 +228,14 @@ func Fold(s string) string { return strings.ToLower(s) }
 // From checks p and decodes its cursor. The page begins after the stream with this Updated, in microseconds since 1970,
 // and id; pages list larger pairs first. Without a cursor the pair is larger than that of any stream.
 func From(p Page) (updated int64, id string, err error) {
-	for _, f := range []struct{ name, value string }{{"org", p.Org}, {"user", p.User}, {"kind", p.Kind}} {
-		if err := checkID(f.name, f.value); err != nil {
-			return 0, "", err
-		}
+	if err := checkIDs("org", p.Org, "user", p.User, "kind", p.Kind); err != nil {
+		return 0, "", err
 	}
 	if p.Limit < 1 || p.Limit > MaxPage {
-		return 0, "", footnote.Errorf(footnote.InvalidRequest, "A page can have 1 to %d entries, not %d.", MaxPage,
-			p.Limit)
+		return 0, "", footnote.Invalidf("A page can have 1 to %d entries, not %d.", MaxPage, p.Limit)
 	}
 	if len(p.Query) > maxQuery || !utf8.ValidString(p.Query) {
-		return 0, "", footnote.Errorf(footnote.InvalidRequest, "The search must be valid text of at most %d bytes.",
-			maxQuery)
+		return 0, "", footnote.Invalidf("The search must be valid text of at most %d bytes.", maxQuery)
 	}
 	if p.Before == "" {
 		return 1<<63 - 1, "", nil
@@ -261,7 +244,7 @@ func From(p Page) (updated int64, id string, err error) {
 }
 
 func decodeCursor(cursor string) (updated int64, id string, err error) {
-	bad := footnote.Errorf(footnote.InvalidRequest, "The page cursor is invalid. Use one that a listing returned.")
+	bad := footnote.Invalidf("The page cursor is invalid. Use one that a listing returned.")
 	if len(cursor) > maxCursor {
 		return 0, "", bad
 	}
@@ -270,7 +253,7 @@ func decodeCursor(cursor string) (updated int64, id string, err error) {
 		return 0, "", bad
 	}
 	micros, id, ok := strings.Cut(string(raw), " ")
-	if !ok || id == "" || checkID("id", id) != nil {
+	if !ok || id == "" || checkIDs("id", id) != nil {
 		return 0, "", bad
 	}
 	if updated, err = strconv.ParseInt(micros, 10, 64); err != nil {
@@ -307,6 +290,27 @@ func ErrMoved(id string, after, last int64) error {
 // ErrHeld returns the error for a writer without the current lease of the stream.
 func ErrHeld(id string) error {
 	return footnote.Errorf(footnote.Conflict, "Another writer is using %.80q.", id)
+}
+
+// Classify returns the error of an operation with a code and a message for users. An error that has a code keeps it.
+// doing names the operation. message returns the user's message for a storage error, and how long to wait if the error
+// may be temporary, or "" for any other error.
+func Classify(ctx context.Context, doing string, err error, message func(error) (string, time.Duration)) error {
+	if err == nil {
+		return nil
+	}
+	if _, ok := errors.AsType[*footnote.Error](err); ok {
+		return err
+	}
+	if ctx.Err() != nil { // the driver's words say less than the cause
+		return fmt.Errorf("%s: %w", doing, context.Cause(ctx))
+	}
+	err = fmt.Errorf("%s: %w", doing, err)
+	msg, retry := message(err)
+	if msg == "" {
+		return err
+	}
+	return &footnote.Error{Code: footnote.StorageUnavailable, Message: msg, RetryAfter: retry, Err: err}
 }
 
 // ErrClosed returns the error for a store after Close.

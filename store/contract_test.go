@@ -100,6 +100,7 @@ func TestStore(t *testing.T) {
 		"dropped blobs":           testDropBlobs,
 		"list":                    testList,
 		"list search":             testListSearch,
+		"search of messages":      testSearchMessages,
 		"list cursor":             testListCursor,
 		"delete":                  testDelete,
 		"lease":                   testLease,

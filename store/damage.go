@@ -52,15 +52,17 @@ type Row struct {
 // Event returns the event of a row. If a column cannot be read, it reports the row and returns an Unreadable with the
 // readable columns.
 func (d *Damage) Event(r Row) footnote.Event {
-	wrong := r.clean()
-	ev := footnote.Event{Stream: r.Stream, Seq: r.Seq, Time: r.Time, Run: r.Run}
-	if wrong == "" {
-		ev.Body = d.Body(r.Stream, r.Seq, r.Kind, r.Body)
-		return ev
+	if wrong := r.clean(); wrong != "" {
+		return d.unreadable(r, wrong)
 	}
-	ev.Body = footnote.Unreadable{Kind: r.Kind, Reason: wrong, Raw: string(r.Body)}
-	d.report(place{stream: r.Stream, seq: r.Seq}, wrong)
-	return ev
+	body := d.Body(r.Stream, r.Seq, r.Kind, r.Body)
+	return footnote.Event{Stream: r.Stream, Seq: r.Seq, Time: r.Time, Run: r.Run, Body: body}
+}
+
+func (d *Damage) unreadable(r Row, reason string) footnote.Event {
+	d.report(place{stream: r.Stream, seq: r.Seq}, reason)
+	body := footnote.Unreadable{Kind: r.Kind, Reason: reason, Raw: string(r.Body)}
+	return footnote.Event{Stream: r.Stream, Seq: r.Seq, Time: r.Time, Run: r.Run, Body: body}
 }
 
 // Head returns a head without its unreadable columns, and reports them. wrong names columns that the caller could not
@@ -77,15 +79,13 @@ func (d *Damage) Head(h Stream, wrong ...string) Stream {
 	}
 	for name, s := range map[string]*string{"title": &h.Title, "assistant": &h.Assistant, "run": &h.Run} {
 		if !validText(*s) {
-			*s, wrong = strings.ReplaceAll(strings.ToValidUTF8(*s, "\uFFFD"), "\x00", "\uFFFD"), append(wrong, name)
+			*s, wrong = CleanText(*s), append(wrong, name)
 		}
 	}
 	if len(wrong) > 0 {
 		slices.Sort(wrong)
-		d.report(place{
-			stream: h.ID,
-			blob:   "head",
-		}, "the head of the conversation: its "+strings.Join(wrong, ", its ")+" cannot be read")
+		d.report(place{stream: h.ID, blob: "head"},
+			"the head of the conversation: its "+strings.Join(wrong, ", its ")+" cannot be read")
 	}
 	return h
 }
@@ -93,10 +93,8 @@ func (d *Damage) Head(h Stream, wrong ...string) Stream {
 // LostBody reports and returns the event of a row whose body is damaged.
 func (d *Damage) LostBody(r Row, cause error) footnote.Event {
 	_ = r.clean()
-	ev := d.Lost(r.Stream, r.Seq, cause.Error())
-	ev.Time, ev.Run = r.Time, r.Run
-	ev.Body = footnote.Unreadable{Kind: r.Kind, Reason: cause.Error()}
-	return ev
+	r.Body = nil
+	return d.unreadable(r, cause.Error())
 }
 
 // clean clears columns with values that Footnote never writes, and returns why one cannot be read. JSON cannot encode
@@ -114,6 +112,11 @@ func (r *Row) clean() (wrong string) {
 	return wrong
 }
 
+// CleanText returns a text with U+FFFD in place of bytes that some database could not store.
+func CleanText(s string) string {
+	return strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", "\uFFFD")
+}
+
 func validText(s string) bool { return utf8.ValidString(s) && !strings.Contains(s, "\x00") }
 
 // The times that JSON can hold.
@@ -126,8 +129,7 @@ func validTime(t time.Time) bool { return !t.Before(firstTime) && t.Before(endOf
 
 // Lost reports and returns an event of which only the place is known.
 func (d *Damage) Lost(stream string, seq int64, reason string) footnote.Event {
-	d.report(place{stream: stream, seq: seq}, reason)
-	return footnote.Event{Stream: stream, Seq: seq, Body: footnote.Unreadable{Reason: reason}}
+	return d.unreadable(Row{Stream: stream, Seq: seq}, reason)
 }
 
 // Stray reports and returns an event of the tail whose stream cannot be read.
@@ -140,7 +142,7 @@ func (d *Damage) Stray(position int64, reason string) footnote.Event {
 // Left reports rows that could not be deleted with their stream.
 func (d *Damage) Left(stream, what string, cause error) {
 	d.report(place{stream: stream, blob: footnote.Digest(what)}, fmt.Sprintf(
-		"the conversation was deleted, but some of its %s remain in the database, where nobody can read them: %v; "+
+		"the conversation was deleted, but some of its %s remain in the database, where they cannot be read: %v; "+
 			"to get rid of them, copy everything else to a new database with footnote export and footnote import",
 		what, cause))
 }
@@ -217,7 +219,7 @@ func (d *Damage) report(at place, reason string) {
 // Blob returns data if it matches the digest. Otherwise it reports the blob and returns an error with the code
 // StorageDamaged.
 func (d *Damage) Blob(stream string, digest footnote.Digest, data []byte) ([]byte, error) {
-	if DigestOf(data) == digest {
+	if footnote.DigestOf(data) == digest {
 		return data, nil
 	}
 	return nil, d.LostBlob(stream, digest, "its content does not match")

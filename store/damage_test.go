@@ -172,7 +172,7 @@ func testDamagedBodies(t *testing.T, b backend) {
 func testDamagedBlob(t *testing.T, s *corrupter) {
 	create(t, s, "c1", "c2")
 	data := []byte("rows")
-	digest := store.DigestOf(data)
+	digest := footnote.DigestOf(data)
 	with := func(id string, after int64) store.Append {
 		return store.Append{
 			Stream: id, After: after, Bodies: say("one"), Blobs: map[footnote.Digest][]byte{digest: data},

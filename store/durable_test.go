@@ -32,7 +32,7 @@ func testReopen(t *testing.T, open func() store.Movable) {
 	st.ClientID, st.Title = "mine", "Title"
 	data := []byte("blob")
 	events, err := s.CreateAppend(begin(t), st, store.Append{Run: "r", Bodies: everyBody(),
-		Blobs: map[footnote.Digest][]byte{store.DigestOf(data): data}})
+		Blobs: map[footnote.Digest][]byte{footnote.DigestOf(data): data}})
 	must(t, err)
 	create(t, s, "running", "parked", "deleted")
 	write(t, s, "running", 0, footnote.RunStarted{})
@@ -56,7 +56,7 @@ func testReopen(t *testing.T, open func() store.Movable) {
 	again, err := s.Tail(begin(t), 0, 100)
 	must(t, err)
 	equal(t, "tail", again, tail)
-	got, err := s.Blob(begin(t), "c", store.DigestOf(data))
+	got, err := s.Blob(begin(t), "c", footnote.DigestOf(data))
 	must(t, err)
 	equal(t, "blob", string(got), "blob")
 	cursor, err := s.Cursor(begin(t), "usage")

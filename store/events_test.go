@@ -49,10 +49,10 @@ func testAppendNothing(t *testing.T, s store.Store) {
 	_, err = s.Append(begin(t), store.Append{
 		Stream: "c",
 		After:  1,
-		Blobs:  map[footnote.Digest][]byte{store.DigestOf(data): data},
+		Blobs:  map[footnote.Digest][]byte{footnote.DigestOf(data): data},
 	})
 	must(t, err)
-	got, err := s.Blob(begin(t), "c", store.DigestOf(data))
+	got, err := s.Blob(begin(t), "c", footnote.DigestOf(data))
 	must(t, err)
 	equal(t, "blob", got, data)
 	equal(t, "head", get(t, s, "c"), before)
@@ -110,18 +110,18 @@ func testRefused(t *testing.T, s store.Store) {
 	wantCode(t, s.Create(begin(t), store.Stream{ID: "i"}), footnote.InvalidRequest)
 	take := &footnote.Take{Owner: "me", TTL: time.Minute}
 	for name, a := range map[string]store.Append{
-		"negative after":   {After: -1},
-		"negative lease":   {Lease: -1},
-		"no body":          {Bodies: []footnote.Body{nil}},
-		"no run":           {Bodies: []footnote.Body{footnote.RunStarted{}}},
-		"end without run":  {Bodies: []footnote.Body{footnote.RunFinished{}}},
-		"take and hold":    {Bodies: say("x"), Lease: 1, Take: take},
-		"take and nothing": {Take: take},
-		"no owner":         {Bodies: say("x"), Take: &footnote.Take{TTL: time.Minute}},
-		"no time":          {Bodies: say("x"), Take: &footnote.Take{Owner: "me"}},
-		"eternity":         {Bodies: say("x"), Take: &footnote.Take{Owner: "me", TTL: 1 << 62}},
-		"wrong digest":     {Blobs: map[footnote.Digest][]byte{store.DigestOf([]byte("a")): []byte("b")}},
-		"no digest":        {Blobs: map[footnote.Digest][]byte{"../../etc/passwd": []byte("b")}},
+		"negative after":             {After: -1},
+		"negative lease":             {Lease: -1},
+		"no body":                    {Bodies: []footnote.Body{nil}},
+		"no run":                     {Bodies: []footnote.Body{footnote.RunStarted{}}},
+		"end without run":            {Bodies: []footnote.Body{footnote.RunFinished{}}},
+		"take while holding a lease": {Bodies: say("x"), Lease: 1, Take: take},
+		"take without events":        {Take: take},
+		"no owner":                   {Bodies: say("x"), Take: &footnote.Take{TTL: time.Minute}},
+		"no time":                    {Bodies: say("x"), Take: &footnote.Take{Owner: "me"}},
+		"eternity":                   {Bodies: say("x"), Take: &footnote.Take{Owner: "me", TTL: 1 << 62}},
+		"wrong digest":               {Blobs: map[footnote.Digest][]byte{footnote.DigestOf([]byte("a")): []byte("b")}},
+		"no digest":                  {Blobs: map[footnote.Digest][]byte{"../../etc/passwd": []byte("b")}},
 		"bad JSON": {
 			Bodies: []footnote.Body{footnote.AssistantMessage{Blocks: []json.RawMessage{[]byte("{")}}},
 		},
@@ -142,7 +142,7 @@ func everyBody() []footnote.Body {
 	return []footnote.Body{
 		footnote.Opened{
 			Assistant: "a", Model: "m", Tier: "high", Effort: "low", Sources: []string{"s"},
-			System: store.DigestOf(nil), Tools: store.DigestOf(nil),
+			System: footnote.DigestOf(nil), Tools: footnote.DigestOf(nil),
 		},
 		footnote.UserMessage{
 			Text: "<b>&amp;\u2028", Context: "c", ID: "m", Where: json.RawMessage(`{"symbol":"EURUSD"}`),
@@ -156,8 +156,8 @@ func everyBody() []footnote.Body {
 			Millis: 5, CacheHit: true, RanAt: time.Date(2026, 1, 2, 3, 4, 5, 6000, time.UTC), By: "server",
 			Result: &footnote.StoredResult{ID: "r1", SQL: "SELECT 1",
 				Columns:  []footnote.Column{{Name: "n", Kind: footnote.KindInteger}},
-				RowCount: 1, Chunks: []footnote.Chunk{{Digest: store.DigestOf(nil), Rows: 1}}},
-			Chart: json.RawMessage(`{"x":1}`), Detail: json.RawMessage(`{"diff":"+a"}`), AnswerDigest: store.DigestOf(nil)},
+				RowCount: 1, Chunks: []footnote.Chunk{{Digest: footnote.DigestOf(nil), Rows: 1}}},
+			Chart: json.RawMessage(`{"x":1}`), Detail: json.RawMessage(`{"diff":"+a"}`), AnswerDigest: footnote.DigestOf(nil)},
 		footnote.ApprovalAsked{ApprovalID: "a", CallID: "c"},
 		footnote.ApprovalGiven{
 			ApprovalID: "a", CallID: "c", Approved: true, Reason: "r", User: "u", Always: true, Tool: "t",
@@ -256,7 +256,7 @@ func testLargeText(t *testing.T, s store.Store) {
 	gapless(t, "c", events)
 	for i, ev := range events {
 		if want := []string{big, "small", big + "!"}[i%3]; ev.Body.(footnote.UserMessage).Text != want {
-			t.Fatalf("event %d is not what was written", ev.Seq)
+			t.Fatalf("event %d differs from the one written", ev.Seq)
 		}
 	}
 }
@@ -323,7 +323,7 @@ func testBlobs(t *testing.T, s store.Store) {
 	small, empty, large := []byte("\x00\xff blob"), []byte{}, bytes.Repeat([]byte("large"), 1<<19)
 	blobs := map[footnote.Digest][]byte{}
 	for _, b := range [][]byte{small, empty, large} {
-		blobs[store.DigestOf(b)] = b
+		blobs[footnote.DigestOf(b)] = b
 	}
 	a := store.Append{Stream: "c", Bodies: say("x"), Blobs: blobs}
 	_, err := s.Append(begin(t), a)
@@ -335,17 +335,19 @@ func testBlobs(t *testing.T, s store.Store) {
 			t.Fatalf("blob %s has %d bytes, want %d", d, len(got), len(want))
 		}
 	}
-	got, err := s.Blob(begin(t), "c", store.DigestOf(small))
+	got, err := s.Blob(begin(t), "c", footnote.DigestOf(small))
 	must(t, err)
 	got[0] = 'X' // the caller may change it
-	got, err = s.Blob(begin(t), "c", store.DigestOf(small))
+	got, err = s.Blob(begin(t), "c", footnote.DigestOf(small))
 	must(t, err)
 	equal(t, "blob", got, small)
 
 	for _, c := range [][2]string{
-		{
-			"d", store.DigestOf(small),
-		}, {"c", store.DigestOf([]byte("no"))}, {"c", ""}, {"c", "sha256:"}, {"nobody", store.DigestOf(small)},
+		{"d", footnote.DigestOf(small)},
+		{"c", footnote.DigestOf([]byte("no"))},
+		{"c", ""},
+		{"c", "sha256:"},
+		{"nobody", footnote.DigestOf(small)},
 	} {
 		_, err := s.Blob(begin(t), c[0], c[1])
 		wantCode(t, err, footnote.NotFound)
@@ -354,19 +356,19 @@ func testBlobs(t *testing.T, s store.Store) {
 	_, err = s.Append(begin(t), a) // again: not an error
 	must(t, err)
 	a.After = 0
-	a.Blobs = map[footnote.Digest][]byte{store.DigestOf([]byte("lost")): []byte("lost")}
+	a.Blobs = map[footnote.Digest][]byte{footnote.DigestOf([]byte("lost")): []byte("lost")}
 	_, err = s.Append(begin(t), a)
 	wantCode(t, err, footnote.Conflict)
-	_, err = s.Blob(begin(t), "c", store.DigestOf([]byte("lost")))
+	_, err = s.Blob(begin(t), "c", footnote.DigestOf([]byte("lost")))
 	wantCode(t, err, footnote.NotFound)
 	must(t, s.Delete(begin(t), "c"))
 	_, err = s.Append(begin(t), store.Append{
 		Stream: "d",
 		Bodies: say("x"),
-		Blobs:  map[footnote.Digest][]byte{store.DigestOf(small): small},
+		Blobs:  map[footnote.Digest][]byte{footnote.DigestOf(small): small},
 	})
 	must(t, err)
-	got, err = s.Blob(begin(t), "d", store.DigestOf(small))
+	got, err = s.Blob(begin(t), "d", footnote.DigestOf(small))
 	must(t, err)
 	equal(t, "blob", got, small)
 }
@@ -378,7 +380,7 @@ func testDropBlobs(t *testing.T, s store.Store) {
 		t.Helper()
 		a := store.Append{Bodies: say("x"), Blobs: map[footnote.Digest][]byte{}}
 		for _, b := range blobs {
-			a.Blobs[store.DigestOf(b)] = b
+			a.Blobs[footnote.DigestOf(b)] = b
 		}
 		_, err := s.CreateAppend(begin(t), st, a)
 		must(t, err)
@@ -392,7 +394,7 @@ func testDropBlobs(t *testing.T, s store.Store) {
 
 	sizes, err := s.Blobs(begin(t), "c")
 	must(t, err)
-	equal(t, "sizes", sizes, map[footnote.Digest]int64{store.DigestOf(one): 3, store.DigestOf(two): 2 << 20})
+	equal(t, "sizes", sizes, map[footnote.Digest]int64{footnote.DigestOf(one): 3, footnote.DigestOf(two): 2 << 20})
 	sizes, err = s.Blobs(begin(t), "empty")
 	must(t, err)
 	equal(t, "sizes of none", len(sizes), 0)
@@ -415,29 +417,29 @@ func testDropBlobs(t *testing.T, s store.Store) {
 	equal(t, "holdings of documents", holdings("document"), map[string]int64{"e": 2 << 20})
 	none, err := s.Holdings(begin(t), "nobody", store.Conversation)
 	must(t, err)
-	equal(t, "holdings of nobody", len(none), 0)
+	equal(t, "holdings of an unknown stream", len(none), 0)
 
 	must(t, s.DropBlobs(begin(t), "c", []footnote.Digest{
-		store.DigestOf(one), store.DigestOf(two), store.DigestOf([]byte("never")),
+		footnote.DigestOf(one), footnote.DigestOf(two), footnote.DigestOf([]byte("never")),
 	}))
-	wantCode(t, s.DropBlobs(begin(t), "nowhere", []footnote.Digest{store.DigestOf(one)}), footnote.NotFound)
+	wantCode(t, s.DropBlobs(begin(t), "nowhere", []footnote.Digest{footnote.DigestOf(one)}), footnote.NotFound)
 	for _, data := range [][]byte{one, two} {
-		_, err = s.Blob(begin(t), "c", store.DigestOf(data))
+		_, err = s.Blob(begin(t), "c", footnote.DigestOf(data))
 		wantCode(t, err, footnote.NotFound)
 	}
-	data, err := s.Blob(begin(t), "d", store.DigestOf(one))
+	data, err := s.Blob(begin(t), "d", footnote.DigestOf(one))
 	must(t, err)
 	equal(t, "shared blob", string(data), "one")
-	data, err = s.Blob(begin(t), "e", store.DigestOf(two))
+	data, err = s.Blob(begin(t), "e", footnote.DigestOf(two))
 	must(t, err)
 	equal(t, "shared blob", len(data), 2<<20)
 	equal(t, "events", len(read(t, s, "c", 0)), 1)
 	equal(t, "holdings", holdings(store.Conversation), map[string]int64{"d": 3})
 	// A dropped blob can be appended again.
 	_, err = s.Append(begin(t), store.Append{
-		Stream: "c", After: 1, Bodies: say("y"), Blobs: map[footnote.Digest][]byte{store.DigestOf(one): one},
+		Stream: "c", After: 1, Bodies: say("y"), Blobs: map[footnote.Digest][]byte{footnote.DigestOf(one): one},
 	})
 	must(t, err)
-	_, err = s.Blob(begin(t), "c", store.DigestOf(one))
+	_, err = s.Blob(begin(t), "c", footnote.DigestOf(one))
 	must(t, err)
 }

@@ -48,32 +48,23 @@ const (
 // CheckKey returns an error if a key cannot be stored.
 func CheckKey(k Key) error {
 	if k.ID == "" || k.Org == "" || k.User == "" {
-		return footnote.Errorf(footnote.InvalidRequest, "A key needs an id, an organisation and a user.")
+		return footnote.Invalidf("A key needs an id, an organisation and a user.")
 	}
 	if len(k.Roles) > maxRoles || len(k.Attributes) > maxAttributes {
-		return footnote.Errorf(footnote.InvalidRequest, "A key can have up to %d roles and %d attributes.", maxRoles,
-			maxAttributes)
+		return footnote.Invalidf("A key can have up to %d roles and %d attributes.", maxRoles, maxAttributes)
 	}
-	texts := []struct{ name, value string }{{"id", k.ID}, {"org", k.Org}, {"user", k.User}}
+	texts := []string{"id", k.ID, "org", k.Org, "user", k.User}
 	for _, role := range k.Roles {
-		texts = append(texts, struct{ name, value string }{"role", role})
+		texts = append(texts, "role", role)
 	}
 	for name, value := range k.Attributes {
-		texts = append(texts, struct{ name, value string }{
-			"attribute's name", name,
-		}, struct{ name, value string }{"attribute", value})
+		texts = append(texts, "attribute's name", name, "attribute", value)
 	}
-	for _, f := range texts {
-		if err := checkID(f.name, f.value); err != nil {
-			return err
-		}
+	if err := checkIDs(texts...); err != nil {
+		return err
 	}
 	if err := k.Principal.Check(); err != nil {
-		return &footnote.Error{
-			Code:    footnote.InvalidRequest,
-			Message: "The key's principal is invalid: " + err.Error() + ".",
-			Err:     err,
-		}
+		return footnote.Wrapf(footnote.InvalidRequest, err, "The key's principal is invalid: %v.", err)
 	}
 	return nil
 }
@@ -81,12 +72,9 @@ func CheckKey(k Key) error {
 // CheckKeys returns an error if the arguments of ListKeys are invalid.
 func CheckKeys(org, after string, limit int) error {
 	if limit < 1 || limit > MaxKeys {
-		return footnote.Errorf(footnote.InvalidRequest, "A listing can have 1 to %d keys, not %d.", MaxKeys, limit)
+		return footnote.Invalidf("A listing can have 1 to %d keys, not %d.", MaxKeys, limit)
 	}
-	if err := checkID("org", org); err != nil {
-		return err
-	}
-	return checkID("id", after)
+	return checkIDs("org", org, "id", after)
 }
 
 // grants is the stored form of a principal's roles and attributes.

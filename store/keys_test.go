@@ -60,11 +60,12 @@ func testKeys(t *testing.T, s store.Store) {
 		limit      int
 		want       string
 	}{
-		{
-			"", "", 10, "k1 k2 k3",
-		}, {
-			"", "k1", 1, "k2",
-		}, {"acme", "", 10, "k1 k3"}, {"acme", "k1", 10, "k3"}, {"ACME", "", 10, ""}, {"", "k3", 10, ""},
+		{"", "", 10, "k1 k2 k3"},
+		{"", "k1", 1, "k2"},
+		{"acme", "", 10, "k1 k3"},
+		{"acme", "k1", 10, "k3"},
+		{"ACME", "", 10, ""},
+		{"", "k3", 10, ""},
 	} {
 		list, err := s.ListKeys(ctx, c.org, c.after, c.limit)
 		must(t, err)

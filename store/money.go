@@ -3,7 +3,6 @@ package store
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"time"
 
@@ -12,6 +11,11 @@ import (
 
 // Account identifies a balance. An empty field stands for all values.
 type Account struct{ Org, User, Stream, Day string }
+
+// AccountOf returns the account of a stored balance.
+func AccountOf(t footnote.Tally) Account {
+	return Account{Org: t.Org, User: t.User, Stream: t.Stream, Day: t.Day}
+}
 
 // AccountsOf returns the accounts that a call is charged to, by scope.
 func AccountsOf(org, user, stream, day string) map[footnote.Scope]Account {
@@ -75,19 +79,22 @@ func (c Changes) Import(s Stream, ev footnote.Event) {
 // Delete adds a deleted conversation's spending to its user's balance for deleted conversations.
 func (c Changes) Delete(org, user string, b footnote.Balance) {
 	if b.Spent != (footnote.Amount{}) {
-		c.add(map[footnote.Scope]Account{
-			"": {Org: org, User: user, Day: footnote.DayDeleted},
-		}, footnote.Balance{Spent: b.Spent})
+		deleted := map[footnote.Scope]Account{"": {Org: org, User: user, Day: footnote.DayDeleted}}
+		c.add(deleted, footnote.Balance{Spent: b.Spent})
 	}
 }
 
-// Accounts returns the accounts that change, in the order in which all transactions lock them.
-func (c Changes) Accounts() []Account { return slices.SortedFunc(maps.Keys(c), Account.Compare) }
-
-// Compare orders accounts by organisation, user, conversation and day.
-func (a Account) Compare(b Account) int {
-	return cmp.Or(cmp.Compare(a.Org, b.Org), cmp.Compare(a.User, b.User), cmp.Compare(a.Stream, b.Stream),
-		cmp.Compare(a.Day, b.Day))
+// Tallies returns the changes in the order in which all transactions lock the accounts.
+func (c Changes) Tallies() []footnote.Tally {
+	tallies := make([]footnote.Tally, 0, len(c))
+	for a, b := range c {
+		tallies = append(tallies, footnote.Tally{Org: a.Org, User: a.User, Stream: a.Stream, Day: a.Day, Balance: b})
+	}
+	slices.SortFunc(tallies, func(a, b footnote.Tally) int {
+		return cmp.Or(cmp.Compare(a.Org, b.Org), cmp.Compare(a.User, b.User), cmp.Compare(a.Stream, b.Stream),
+			cmp.Compare(a.Day, b.Day))
+	})
+	return tallies
 }
 
 // Settle takes the amount spent out of a reservation. It returns the rest of the reservation and whether to keep it.
@@ -125,14 +132,10 @@ func Grant(r footnote.Reserve, held footnote.Reservation, balances map[footnote.
 			b.Reserved = b.Reserved.Sub(held.Amount)
 		}
 		for _, u := range []unit{
-			{
-				"usd", 1e6, c.Max.MicroUSD, b.Spent.MicroUSD, b.Reserved.MicroUSD, r.Max.MicroUSD, r.Enough.MicroUSD,
-				held.Amount.MicroUSD, &granted.MicroUSD,
-			},
-			{
-				"tokens", 1, c.Max.Tokens, b.Spent.Tokens, b.Reserved.Tokens, r.Max.Tokens, r.Enough.Tokens,
-				held.Amount.Tokens, &granted.Tokens,
-			},
+			{"usd", 1e6, c.Max.MicroUSD, b.Spent.MicroUSD, b.Reserved.MicroUSD, r.Max.MicroUSD, r.Enough.MicroUSD,
+				held.Amount.MicroUSD, &granted.MicroUSD},
+			{"tokens", 1, c.Max.Tokens, b.Spent.Tokens, b.Reserved.Tokens, r.Max.Tokens, r.Enough.Tokens,
+				held.Amount.Tokens, &granted.Tokens},
 		} {
 			if over := u.grant(); over != nil {
 				over.Name = string(c.Scope)
@@ -185,20 +188,15 @@ func (u unit) grant() *footnote.OverLimit {
 
 // CheckReserve returns an error if a request to reserve is invalid.
 func CheckReserve(r footnote.Reserve) error {
-	for _, f := range []struct{ name, value string }{
-		{"id", r.ID}, {"org", r.Org}, {"user", r.User}, {"stream", r.Stream}, {"run", r.Run},
-	} {
-		if err := checkID(f.name, f.value); err != nil {
-			return err
-		}
+	if err := checkIDs("id", r.ID, "org", r.Org, "user", r.User, "stream", r.Stream, "run", r.Run); err != nil {
+		return err
 	}
 	if r.ID == "" || r.Org == "" || r.User == "" || negative(r.Max) || negative(r.Enough) || negative(r.Lost) {
-		return footnote.Errorf(footnote.InvalidRequest,
-			"A reservation needs an id, an org, a user and no negative amount.")
+		return footnote.Invalidf("A reservation needs an id, an org, a user and no negative amount.")
 	}
 	for _, c := range r.Limits {
 		if _, ok := AccountsOf(r.Org, r.User, r.Stream, "")[c.Scope]; !ok {
-			return footnote.Errorf(footnote.InvalidRequest, "There is no balance for the scope %q.", c.Scope)
+			return footnote.Invalidf("There is no balance for the scope %q.", c.Scope)
 		}
 	}
 	return CheckTTL(r.TTL)
@@ -215,16 +213,11 @@ func checkSettle(settled []footnote.Settle) error {
 			len(settled))
 	}
 	for _, s := range settled {
-		for _, f := range []struct{ name, value string }{
-			{"reservation", s.ID}, {"org", s.Org}, {"user", s.User}, {"stream", s.Stream},
-		} {
-			if err := checkID(f.name, f.value); err != nil {
-				return err
-			}
+		if err := checkIDs("reservation", s.ID, "org", s.Org, "user", s.User, "stream", s.Stream); err != nil {
+			return err
 		}
 		if s.Org == "" || s.User == "" || negative(s.Spent) || negative(s.Lost) || s.Held && s.ID == "" {
-			return footnote.Errorf(footnote.InvalidRequest,
-				"A settlement needs an org, a user and no negative amount.")
+			return footnote.Invalidf("A settlement needs an org, a user and no negative amount.")
 		}
 	}
 	return nil

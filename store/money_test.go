@@ -219,11 +219,14 @@ func testCeilings(t *testing.T, s store.Store) {
 		must(t, s.Unreserve(begin(t), r.ID))
 	}
 	for _, bad := range []footnote.Reserve{
-		{}, {
+		{},
+		{
 			ID:  "r",
 			Org: "acme",
 			TTL: time.Hour,
-		}, {ID: "r", Org: "acme", User: "ann"}, {ID: "r\x00", Org: "acme", User: "ann", TTL: time.Hour},
+		},
+		{ID: "r", Org: "acme", User: "ann"},
+		{ID: "r\x00", Org: "acme", User: "ann", TTL: time.Hour},
 		{ID: "r", Org: "acme", User: "ann", TTL: time.Hour, Max: usd(-1)},
 		{ID: "r", Org: "acme", User: "ann", TTL: time.Hour, Enough: usd(-1)},
 		{ID: "r", Org: "acme", User: "ann", TTL: time.Hour, Lost: usd(-1)},
@@ -236,11 +239,14 @@ func testCeilings(t *testing.T, s store.Store) {
 		wantCode(t, err, footnote.InvalidRequest)
 	}
 	for _, bad := range []footnote.Settle{
-		{}, {
+		{},
+		{
 			Org:   "acme",
 			User:  "ann",
 			Spent: usd(-1),
-		}, {Org: "acme", User: "ann", Lost: usd(-1)}, {Org: "acme", User: "ann", Held: true},
+		},
+		{Org: "acme", User: "ann", Lost: usd(-1)},
+		{Org: "acme", User: "ann", Held: true},
 	} {
 		_, err := s.Append(begin(t), store.Append{
 			Stream: "c", After: 1, Bodies: say("x"), Settle: []footnote.Settle{bad},
@@ -265,7 +271,7 @@ func testGrowing(t *testing.T, s store.Store) {
 		wantCode(t, err, footnote.BudgetExceeded)
 		e, ok := errors.AsType[*footnote.Error](err)
 		if !ok || e.Limit == nil {
-			t.Fatalf("%v", err)
+			t.Fatalf("want an error with its limit: %v", err)
 		}
 		want.Name, want.Unit, want.Limit = string(footnote.PerUserDay), "usd", 0.0001
 		equal(t, "refusal", *e.Limit, want)
@@ -291,7 +297,7 @@ func testGrowing(t *testing.T, s store.Store) {
 	equal(t, "reservations", len(open), 2)
 	for _, r := range open {
 		if r.ID == "run" {
-			equal(t, "what is left of it", []footnote.Amount{r.Amount, r.Lost}, []footnote.Amount{usd(45), {}})
+			equal(t, "remaining reservation", []footnote.Amount{r.Amount, r.Lost}, []footnote.Amount{usd(45), {}})
 		}
 	}
 	checkBalances(t, s, footnote.Balance{Spent: usd(15), Reserved: usd(85)})
@@ -303,7 +309,7 @@ func testGrowing(t *testing.T, s store.Store) {
 		open, err = s.Reserved(begin(t), "c")
 		must(t, err)
 		i := slices.IndexFunc(open, func(r footnote.Reservation) bool { return r.ID == "run" })
-		equal(t, "lost beside what was settled", open[i].Lost, usd(c.want))
+		equal(t, "lost amount after settling", open[i].Lost, usd(c.want))
 	}
 	r, err = reserve("run", 80, 45, 5) // no room to grow, but it holds enough
 	must(t, err)

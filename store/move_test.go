@@ -53,7 +53,9 @@ func testWalk(t *testing.T, s store.Movable) {
 func moved() (store.Stream, []footnote.Event, []store.Blob) {
 	at := time.Date(2025, 1, 2, 3, 4, 5, 678_000, time.UTC)
 	data := []byte("\x00rows\xff")
-	blobs := []store.Blob{{Digest: store.DigestOf(data), Data: data}, {Digest: store.DigestOf(nil), Data: []byte{}}}
+	blobs := []store.Blob{
+		{Digest: footnote.DigestOf(data), Data: data}, {Digest: footnote.DigestOf(nil), Data: []byte{}},
+	}
 	st := store.Stream{ID: "conv_m", Kind: "conversation", Org: "o", User: "u", ClientID: "mine", Assistant: "analyst",
 		Title: "Ä title",
 		Last:  4, Run: "r", RunState: "parked", Deadline: at.Add(time.Hour), Created: at, Updated: at.Add(time.Minute)}

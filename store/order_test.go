@@ -205,7 +205,7 @@ func testCancelledWriters(t *testing.T, s store.Store) {
 			go cancel()
 		}
 		events, err := s.Append(ctx, store.Append{Stream: "c", After: last, Bodies: say("one", "two", "three"),
-			Blobs: map[footnote.Digest][]byte{store.DigestOf(data): data}})
+			Blobs: map[footnote.Digest][]byte{footnote.DigestOf(data): data}})
 		cancel()
 		now := get(t, s, "c").Last
 		if now != last && now != last+3 || err == nil && (now != last+3 || len(events) != 3) {

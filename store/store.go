@@ -15,7 +15,6 @@ import (
 type (
 	Stream = footnote.Stream
 	Append = footnote.Append
-	Lease  = footnote.Lease
 	Page   = footnote.Page
 
 	Positioned = footnote.Positioned

@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"encoding/base64"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -194,7 +195,7 @@ func testList(t *testing.T, s store.Store) {
 	equal(t, "of any kind, in one full page", []any{len(heads), next}, []any{26, ""})
 	heads, _, err = s.List(begin(t), store.Page{Org: "acme", User: "eve", Kind: store.Conversation, Limit: 10})
 	must(t, err)
-	equal(t, "of somebody else", len(heads), 0)
+	equal(t, "streams of another user", len(heads), 0)
 }
 
 func testListSearch(t *testing.T, s store.Store) {
@@ -221,6 +222,52 @@ func testListSearch(t *testing.T, s store.Store) {
 	heads, _, err := s.List(begin(t), store.Page{Org: "acme", User: "ann", Query: "reNAMED", Limit: 50})
 	must(t, err)
 	equal(t, "renamed", len(heads), 1)
+}
+
+// testSearchMessages checks that a search also finds questions and answers that still count, of its own user only, with
+// the words around the match, and that its pages have each conversation once.
+func testSearchMessages(t *testing.T, s store.Store) {
+	create(t, s, "c1", "c2", "c3", "c4")
+	long := strings.Repeat("A long beginning. ", 20) + "In ŁÓDŹ we sold 42." + strings.Repeat(" And an end.", 20)
+	write(t, s, "c1", 0, footnote.UserMessage{Text: "Revenue of Zürich?", Context: "The schema has turnips."},
+		footnote.AssistantMessage{Blocks: []json.RawMessage{json.RawMessage(`{"type":"text","text":"Looking at beets."}`)}},
+		footnote.ToolResult{CallID: "a", Content: "carrots"}, footnote.Answered{Text: long})
+	write(t, s, "c2", 0, footnote.UserMessage{Text: "undone parsnips"}, footnote.Rewound{ToSeq: 0},
+		footnote.UserMessage{Text: "Zürich again"})
+	eve := conversation("e1")
+	eve.User = "eve"
+	must(t, s.Create(begin(t), eve))
+	write(t, s, "e1", 0, footnote.UserMessage{Text: "Zürich, secretly"})
+	find := func(query, before string, limit int) ([]store.Stream, string) {
+		heads, next, err := s.List(begin(t), store.Page{
+			Org: "acme", User: "ann", Kind: store.Conversation, Query: query, Before: before, Limit: limit,
+		})
+		must(t, err)
+		return heads, next
+	}
+	for query, want := range map[string]int{
+		"zürich": 2, "ZÜRICH A": 1, "turnips": 0, "carrots": 0, "parsnips": 0, "secretly": 0, "text": 0, "42": 1,
+	} {
+		if heads, _ := find(query, "", 50); len(heads) != want {
+			t.Errorf("%q finds %d, want %d", query, len(heads), want)
+		}
+	}
+	heads, _ := find("łódź", "", 50)
+	equal(t, "found", len(heads), 1)
+	if got := heads[0].Found; !strings.HasPrefix(got, "…") || !strings.HasSuffix(got, "…") || len([]rune(got)) > 130 ||
+		!strings.Contains(got, "In ŁÓDŹ we sold 42.") {
+		t.Errorf("excerpt: %q", got)
+	}
+	var ids []string
+	for before, first := "", true; first || before != ""; first = false {
+		var page []store.Stream
+		page, before = find("zürich", before, 1)
+		for _, h := range page {
+			ids = append(ids, h.ID)
+		}
+	}
+	slices.Sort(ids)
+	equal(t, "pages", ids, []string{"c1", "c2"})
 }
 
 func testListCursor(t *testing.T, s store.Store) {
@@ -261,12 +308,12 @@ func testDelete(t *testing.T, s store.Store) {
 	st := conversation("c")
 	st.ClientID = "mine"
 	shared, own := []byte("shared"), []byte("own")
-	blobs := map[footnote.Digest][]byte{store.DigestOf(shared): shared, store.DigestOf(own): own}
+	blobs := map[footnote.Digest][]byte{footnote.DigestOf(shared): shared, footnote.DigestOf(own): own}
 	_, err := s.CreateAppend(begin(t), st, store.Append{Run: "r", Bodies: say("secret", "words"), Blobs: blobs,
 		Take: &footnote.Take{Owner: "me", TTL: time.Hour}})
 	must(t, err)
 	_, err = s.CreateAppend(begin(t), conversation("d"), store.Append{Bodies: say("kept"),
-		Blobs: map[footnote.Digest][]byte{store.DigestOf(shared): shared}})
+		Blobs: map[footnote.Digest][]byte{footnote.DigestOf(shared): shared}})
 	must(t, err)
 	last, err := s.Tail(begin(t), 0, 10)
 	must(t, err)
@@ -278,13 +325,13 @@ func testDelete(t *testing.T, s store.Store) {
 	wantCode(t, err, footnote.NotFound)
 	_, err = collect(begin(t), s, "c", 0)
 	wantCode(t, err, footnote.NotFound)
-	_, err = s.Blob(begin(t), "c", store.DigestOf(own))
+	_, err = s.Blob(begin(t), "c", footnote.DigestOf(own))
 	wantCode(t, err, footnote.NotFound)
 	_, err = s.Append(begin(t), store.Append{Stream: "c", After: 2, Lease: 1, Bodies: say("late")})
 	wantCode(t, err, footnote.NotFound)
 	_, err = s.Find(begin(t), "acme", "ann", store.Conversation, "mine")
 	wantCode(t, err, footnote.NotFound)
-	data, err := s.Blob(begin(t), "d", store.DigestOf(shared))
+	data, err := s.Blob(begin(t), "d", footnote.DigestOf(shared))
 	must(t, err)
 	equal(t, "shared blob", string(data), "shared")
 	tail, err := s.Tail(begin(t), 0, 10)
@@ -294,10 +341,10 @@ func testDelete(t *testing.T, s store.Store) {
 	// The ids are free again, and nothing of the deleted stream is visible.
 	must(t, s.Create(begin(t), st))
 	equal(t, "events", len(read(t, s, "c", 0)), 0)
-	_, err = s.Blob(begin(t), "c", store.DigestOf(own))
+	_, err = s.Blob(begin(t), "c", footnote.DigestOf(own))
 	wantCode(t, err, footnote.NotFound)
 	write(t, s, "c", 0, say("new")...) // the lease is gone, too
 	tail, err = s.Tail(begin(t), last[2].Position, 10)
 	must(t, err)
-	equal(t, "tail goes on", []any{len(tail), tail[0].Stream, tail[0].Seq}, []any{1, "c", int64(1)})
+	equal(t, "tail continues", []any{len(tail), tail[0].Stream, tail[0].Seq}, []any{1, "c", int64(1)})
 }

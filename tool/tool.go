@@ -74,6 +74,21 @@ type Tool interface {
 	Call(ctx context.Context, call Call) (Output, error)
 }
 
+// OnPage returns a client tool that the user's page runs.
+func OnPage(s Spec) Tool {
+	s.Side = Client
+	return onPage{s}
+}
+
+type onPage struct{ spec Spec }
+
+func (t onPage) Spec() Spec { return t.spec }
+
+// Call is never called, because the page answers.
+func (t onPage) Call(context.Context, Call) (Output, error) {
+	return Fail(t.spec.Name + " runs in the user's page."), nil
+}
+
 // Checked extends a client tool by code that runs on the server: it checks calls before a client sees them, and applies
 // a client's answer before the answer is stored.
 type Checked interface {
@@ -92,18 +107,18 @@ type Checked interface {
 
 // Call holds one call of a tool.
 type Call struct {
-	ID           string
-	Name         string
-	Input        json.RawMessage
-	Principal    footnote.Principal
-	Conversation string
-	Run          string
-	Where        json.RawMessage // the setting of the newest message, such as the chart it was asked on; see Setting
-	Sources      []string        // names of the conversation's sources; the first is the default
+	ID, Name          string
+	Input             json.RawMessage
+	Principal         footnote.Principal
+	Conversation, Run string
+	Where             json.RawMessage // the setting of the newest message, such as its chart; see Setting
+	Sources           []string        // names of the conversation's sources; the first is the default
 	// ResultID is the id under which rows of this call will be stored (r1, r2, …).
 	ResultID string
 	// Results lists the stored results of the conversation so far, oldest first.
 	Results []footnote.StoredResult
+	// Rows reads all stored rows of one of the Results. It is nil for checks of client tools.
+	Rows func(ctx context.Context, r footnote.StoredResult) ([][]any, error)
 	// Read lists the events of the conversation before the message that made the call.
 	Read []footnote.Event
 }
@@ -151,9 +166,9 @@ type Output struct {
 	IsError bool
 	Fault   string // kind of a failed statement, as in footnote.ToolResult; empty for other failures
 	// Rows, unless nil, become a stored result with their Source and SQL.
-	Rows   *footnote.Result
-	Source string
-	SQL    string
+	Rows        *footnote.Result
+	Source, SQL string
+	Parents     []string // ids of the stored results that Rows were calculated from, instead of a Source
 	// Chart is a checked chart specification of show_chart.
 	Chart json.RawMessage
 	// Detail is JSON that a page shows beside the content, such as a diff. The model does not read it. Detail of more

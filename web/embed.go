@@ -7,6 +7,7 @@ package web
 
 import (
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"crypto/sha256"
 	"embed"
@@ -27,9 +28,8 @@ var dist embed.FS
 // Policy is the Content-Security-Policy of the app: nothing but its own files, no inline script or style, no other
 // host. Instantiating WebAssembly is allowed.
 const Policy = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; " +
-	"img-src 'self' data: blob:; " +
-	"connect-src 'self'; worker-src 'self'; font-src 'self'; frame-src 'none'; base-uri 'none'; form-action 'none'; " +
-	"frame-ancestors 'none'"
+	"img-src 'self' data: blob:; connect-src 'self'; worker-src 'self'; font-src 'self'; " +
+	"frame-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
 // SandboxPolicy is the policy for workers that run model-written JavaScript. They can compute, but cannot fetch or
 // import.
@@ -53,8 +53,8 @@ func Built() bool {
 	return err == nil
 }
 
-// Handler serves the embedded app.
-func Handler() (http.Handler, error) {
+// Open reads the embedded app.
+func Open() (*Site, error) {
 	sub, err := fs.Sub(dist, "dist")
 	if err != nil {
 		return nil, fmt.Errorf("web: %w", err)
@@ -76,12 +76,12 @@ type file struct {
 	encoded map[string][]byte
 }
 
-// site is a set of files in memory. It does not change after newSite.
-type site struct{ files map[string]*file }
+// Site serves the files of the app from memory.
+type Site struct{ files map[string]*file }
 
 // newSite reads the files of a build. A .gz or .br file is an encoding of the file without that extension.
-func newSite(fsys fs.FS) (*site, error) {
-	s := &site{files: map[string]*file{}}
+func newSite(fsys fs.FS) (*Site, error) {
+	s := &Site{files: map[string]*file{}}
 	err := fs.WalkDir(fsys, ".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() || strings.HasPrefix(d.Name(), ".") {
 			return err
@@ -102,7 +102,7 @@ func newSite(fsys fs.FS) (*site, error) {
 	return s, nil
 }
 
-func (s *site) add(name string, data []byte) {
+func (s *Site) add(name string, data []byte) {
 	encoding := ""
 	switch path.Ext(name) {
 	case ".gz":
@@ -123,7 +123,7 @@ func (s *site) add(name string, data []byte) {
 }
 
 // ServeHTTP serves a file, or the page for every address that is not a file's.
-func (s *site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	protect(h)
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
@@ -148,7 +148,18 @@ func (s *site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if asset { // the name has a digest of the content in it
 		h.Set("Cache-Control", "public, max-age=31536000, immutable")
 	}
-	if err := f.serve(w, r); err != nil && !errors.Is(err, http.ErrAbortHandler) {
+	f.respond(w, r, http.StatusOK)
+}
+
+// NotFound serves the page with status 404. The page says that its address leads nowhere.
+func (s *Site) NotFound(w http.ResponseWriter, r *http.Request) {
+	protect(w.Header())
+	w.Header().Set("Cache-Control", "no-store")
+	s.files["index.html"].respond(w, r, http.StatusNotFound)
+}
+
+func (f *file) respond(w http.ResponseWriter, r *http.Request, status int) {
+	if err := f.serve(w, r, status); err != nil && !errors.Is(err, http.ErrAbortHandler) {
 		// The client disconnected or the file is corrupt; abort rather than send a truncated body.
 		panic(http.ErrAbortHandler)
 	}
@@ -165,37 +176,32 @@ func protect(h http.Header) {
 	h.Set("Permissions-Policy", "camera=(), geolocation=(), microphone=(), payment=(), usb=()")
 }
 
-func (f *file) serve(w http.ResponseWriter, r *http.Request) error {
+func (f *file) serve(w http.ResponseWriter, r *http.Request, status int) error {
 	h := w.Header()
 	h.Add("Vary", "Accept-Encoding")
-	h.Set("Content-Type", f.contentType())
+	h.Set("Content-Type", cmp.Or(types[path.Ext(f.name)], "application/octet-stream"))
 	data, encoding := f.choose(r.Header.Get("Accept-Encoding"))
-	tag := strings.TrimSuffix(f.etag, `"`) + encoding + `"`
-	h.Set("Etag", tag)
-	if strings.Contains(r.Header.Get("If-None-Match"), tag) {
-		w.WriteHeader(http.StatusNotModified)
-		return nil
+	if status == http.StatusOK {
+		tag := strings.TrimSuffix(f.etag, `"`) + encoding + `"`
+		h.Set("Etag", tag)
+		if strings.Contains(r.Header.Get("If-None-Match"), tag) {
+			w.WriteHeader(http.StatusNotModified)
+			return nil
+		}
 	}
 	if data == nil { // a client that wants neither encoding: rare enough to unpack each time
-		return f.unpack(w, r)
+		return f.unpack(w, r, status)
 	}
 	if encoding != "" {
 		h.Set("Content-Encoding", encoding)
 	}
 	h.Set("Content-Length", strconv.Itoa(len(data)))
-	w.WriteHeader(http.StatusOK)
+	w.WriteHeader(status)
 	if r.Method == http.MethodHead {
 		return nil
 	}
 	_, err := w.Write(data)
 	return err
-}
-
-func (f *file) contentType() string {
-	if t := types[path.Ext(f.name)]; t != "" {
-		return t
-	}
-	return "application/octet-stream"
 }
 
 // choose returns the data in the smallest encoding that the client accepts, or nil if it accepts none of them.
@@ -225,12 +231,12 @@ func accepts(header, name string) bool {
 	return false
 }
 
-func (f *file) unpack(w http.ResponseWriter, r *http.Request) error {
+func (f *file) unpack(w http.ResponseWriter, r *http.Request, status int) error {
 	z, err := gzip.NewReader(bytes.NewReader(f.encoded["gzip"]))
 	if err != nil {
 		return fmt.Errorf("web: unpack %s: %w", f.name, err)
 	}
-	w.WriteHeader(http.StatusOK)
+	w.WriteHeader(status)
 	if r.Method == http.MethodHead {
 		return nil
 	}

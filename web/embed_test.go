@@ -22,7 +22,7 @@ func packed(t *testing.T, text string) *fstest.MapFile {
 	return &fstest.MapFile{Data: b.Bytes()}
 }
 
-func built(t *testing.T) http.Handler {
+func site(t *testing.T) *Site {
 	t.Helper()
 	s, err := newSite(fstest.MapFS{
 		".gitkeep":                 {},
@@ -37,6 +37,12 @@ func built(t *testing.T) http.Handler {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return s
+}
+
+func built(t *testing.T) http.Handler {
+	t.Helper()
+	s := site(t)
 	mux := http.NewServeMux()
 	for _, p := range Patterns() {
 		mux.Handle(p, s)
@@ -76,7 +82,6 @@ func TestFiles(t *testing.T) {
 		{"/assets/gone-1.js", "br", "", "text/plain; charset=utf-8", "", 404, false},
 		{"/assets/", "br", "", "text/plain; charset=utf-8", "", 404, false},
 		{"/favicon.svg", "br", "", "text/plain; charset=utf-8", "", 404, false},
-		{"/settings", "br", "", "", "", 404, false},
 	} {
 		w := get(h, c.target, "Accept-Encoding", c.accept)
 		if w.Code != c.status || w.Header().Get("Content-Encoding") != c.encoding {
@@ -91,6 +96,19 @@ func TestFiles(t *testing.T) {
 		}
 		if got := strings.Contains(w.Header().Get("Cache-Control"), "immutable"); got != c.immutable {
 			t.Errorf("%s: kept for ever = %v, want %v", c.target, got, c.immutable)
+		}
+	}
+}
+
+// TestNotFound checks that the page of an unknown address is complete, also if the browser has it.
+func TestNotFound(t *testing.T) {
+	s := built(t)
+	tag := get(s, "/", "Accept-Encoding", "br").Header().Get("Etag")
+	for accept, want := range map[string]string{"br": "brotli page", "": "<title>the app</title>"} {
+		w := get(http.HandlerFunc(site(t).NotFound), "/none", "Accept-Encoding", accept, "If-None-Match", tag)
+		if w.Code != http.StatusNotFound || w.Body.String() != want ||
+			w.Header().Get("Content-Security-Policy") != Policy {
+			t.Errorf("encoding %q: %d %q", accept, w.Code, w.Body)
 		}
 	}
 }
@@ -146,6 +164,6 @@ func TestWithoutTheApp(t *testing.T) {
 	w := get(s, "/")
 	if w.Code != http.StatusOK || !strings.Contains(w.Body.String(), "without its web app") ||
 		!strings.Contains(w.Body.String(), "make clean build") {
-		t.Errorf("the page does not say what is missing: %d %s", w.Code, w.Body)
+		t.Errorf("the page does not mention the missing build: %d %s", w.Code, w.Body)
 	}
 }

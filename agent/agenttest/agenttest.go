@@ -2,12 +2,15 @@
 package agenttest
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/internal/strictjson"
 	"github.com/footnotehq/footnote/model"
 	"github.com/footnotehq/footnote/tool"
 )
@@ -37,19 +40,12 @@ func Calls(blocks ...json.RawMessage) Reply { return Reply{Blocks: blocks, Stop:
 
 // CallBlock returns the block of one tool call.
 func CallBlock(id, name, input string) json.RawMessage {
-	return mustJSON(map[string]any{"type": "tool_use", "id": id, "name": name, "input": json.RawMessage(input)})
+	call := strictjson.Builder(`{"type":"tool_use"`).Text("id", id).Text("name", name).Raw("input", []byte(input))
+	return json.RawMessage(append(call, '}'))
 }
 
 func textBlock(text string) json.RawMessage {
-	return mustJSON(map[string]any{"type": "text", "text": text})
-}
-
-func mustJSON(v any) json.RawMessage {
-	b, err := json.Marshal(v)
-	if err != nil {
-		panic(err) // a script that is not JSON: a programmer's mistake
-	}
-	return b
+	return strictjson.MustEncode(map[string]any{"type": "text", "text": text})
 }
 
 // Model replies to each call with the next reply of its script. Calls beyond the script fail.
@@ -66,7 +62,7 @@ func Script(replies ...Reply) *Model { return &Model{script: replies} }
 func (m *Model) Requests() []model.Request {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return append([]model.Request(nil), m.requests...)
+	return slices.Clone(m.requests)
 }
 
 // Step implements model.Model.
@@ -98,7 +94,7 @@ func (m *Model) Step(ctx context.Context, req model.Request, live model.Live) (m
 		return model.Reply{}, r.Err
 	}
 	return model.Reply{Message: footnote.AssistantMessage{
-		Upstream: fmt.Sprintf("msg_%d", n), Model: "scripted", Blocks: append([]json.RawMessage(nil), r.Blocks...),
+		Upstream: fmt.Sprintf("msg_%d", n), Model: "scripted", Blocks: slices.Clone(r.Blocks),
 		StopReason: r.Stop,
 		Usage:      footnote.Usage{Input: 10, Output: 5}, Cost: r.Cost,
 	}}, nil
@@ -113,10 +109,7 @@ func show(live model.Live, i int, raw json.RawMessage) {
 	if json.Unmarshal(raw, &b) != nil {
 		return
 	}
-	inside := func(s string) []byte {
-		q := mustJSON(s)
-		return q[1 : len(q)-1]
-	}
+	inside := func(s string) []byte { return strictjson.AppendEscaped(nil, s) }
 	live.Start(i, b.Type, b.ID, b.Name)
 	switch b.Type {
 	case model.TextBlock:
@@ -135,9 +128,7 @@ func NewTool(spec tool.Spec, call func(ctx context.Context, c tool.Call) (tool.O
 	if spec.InputSchema == nil {
 		spec.InputSchema = json.RawMessage(`{"type":"object"}`)
 	}
-	if spec.Side == "" {
-		spec.Side = tool.Server
-	}
+	spec.Side = cmp.Or(spec.Side, tool.Server)
 	return scripted{spec, call}
 }
 

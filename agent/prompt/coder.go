@@ -1,13 +1,5 @@
 package prompt
 
-import "strings"
-
-// CoderOptions configures the prompt of a coder.
-type CoderOptions struct {
-	Commands bool   // Bash is available
-	Extra    string // the operator's own instructions, cut at 3,000 bytes
-}
-
 const coderRole = `You are a programmer who works in a folder of files, the workspace at /workspace, for the person
 you talk to. You read, explain, write and change files with your tools. The workspace belongs to this conversation
 alone and stays with it.
@@ -20,7 +12,7 @@ const coderWorking = `
 - Change only what the request needs, in the style of the file, with Edit rather than Write where the file exists.
   Make a new file only when one is needed.
 - The person may be asked to approve a call. When a call is not approved, do not make it again in another way; say
-  what you would have done, and ask how to go on.
+  what you would have done, and ask how to proceed.
 - Give each change its reason in a sentence, before or after it. The person sees the diff of every change: do not
   repeat it.
 - When a tool fails, read why, and correct the call. After three failures explain what does not work.
@@ -54,16 +46,10 @@ const coderNoCommands = `
 - Commands cannot be run here, so you cannot try what you write. Say so where it matters, and read carefully instead.
 `
 
-// Coder returns the system prompt of an assistant that works with files.
-func Coder(o CoderOptions) string {
-	text := coderRole + coderWorking
-	if o.Commands {
-		text += coderCommands
-	} else {
-		text += coderNoCommands
+// Coder returns the system prompt of an assistant that works with files, with Bash or without it.
+func Coder(commands bool) string {
+	if commands {
+		return coderRole + coderWorking + coderCommands
 	}
-	if extra := head(strings.TrimSpace(o.Extra), maxExtraBytes); extra != "" {
-		text += "\n# From the operator of this server\n" + extra + "\n"
-	}
-	return text
+	return coderRole + coderWorking + coderNoCommands
 }

@@ -3,12 +3,11 @@
 package prompt
 
 import (
-	"bytes"
 	"encoding/json"
 	"strings"
 	"unicode/utf8"
 
-	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/internal/strictjson"
 	"github.com/footnotehq/footnote/internal/visible"
 	"github.com/footnotehq/footnote/source"
 )
@@ -16,26 +15,19 @@ import (
 // MaxBytes is the maximum length of a prompt in bytes, and thus in characters.
 const MaxBytes = 12_000
 
-// maxExtraBytes is the largest part of Options.Extra that is used.
-const maxExtraBytes = 3000
-
 // Source is one source of the conversation and what is known about it.
 type Source struct {
 	Name    string          // as tools accept it in their source argument
 	Dialect *source.Dialect // nil when the source could not be opened
 	Schema  source.Schema
 	Away    bool // it is unreachable now, so its schema is unknown
-	// Samples are a few rows of a table by its full name, in the order of its columns. They are optional, and the
-	// first thing to be left out.
-	Samples map[string]footnote.Result
 }
 
 // Options configures a prompt.
 type Options struct {
 	Sources []Source
-	Charts  bool   // show_chart is available
-	Extra   string // the operator's own instructions, cut at 3,000 bytes
-	Max     int    // 0 means MaxBytes; less than 6,000 counts as 6,000
+	Charts  bool // show_chart is available
+	Results bool // calculate is available
 }
 
 const role = `You are a data analyst. You answer questions about the data described below by querying it, for people
@@ -69,7 +61,7 @@ const working = `
   outlier, the comparison that matters, and what might be behind it, marked as a guess where it is one.
 - State numbers exactly as they appear in a result, or rounded from it (1,234,567.8 may become 1.23 million). Keep the
   unit. Do not invent, estimate or recall numbers; a figure you want to say and have not queried needs a query first.
-- Do not write footnote marks or ids of results yourself; they are added.
+- Write footnote marks only where a result asks for them, and never ids of results; numbered footnotes are added.
 - Keep it short: no more than ten rows of figures in the text, as a Markdown table where there are several columns.
   Show SQL only when asked.
 - Answer in the user's language.
@@ -91,10 +83,17 @@ const charts = `
   column names in which they should appear, then chart them before you write the answer.
 `
 
+const results = `
+# Figures from several results
+- Do no arithmetic in your head. A share, growth, difference or average of figures in different results is a column of
+  calculate: its SQL sees the stored results as tables named by their ids (FROM r1 a JOIN r4 b USING (month)). Its rows
+  are a result like any other, and the figures in them get footnotes that lead to the cells they were computed from.
+`
+
 const several = `
 # Several sources
 - The conversation has several sources. Pass the one you mean in the source argument of every call that takes it:
-  there is no default, and one statement reads one source only.
+  there is no default, and one statement reads one source only. Data of two sources are combined from their results.
 - Find out which source can answer by matching the words of the question with the tables and columns of every source.
   A question that follows another stays with its source, unless it names another one.
 - When two or more sources could answer, do not choose silently: ask the user which one is meant, with ask_user where
@@ -102,44 +101,29 @@ const several = `
 - Say in every answer which source it comes from. Say so, too, when a source that might have answered cannot be reached.
 `
 
-// Build returns the prompt. It is never longer than Max. If the schema does not fit, Build leaves out sample rows
-// first, then types and comments, then keys, then columns, and finally tables, which list_tables finds.
+// Build returns the prompt. It is never longer than MaxBytes. If the schema does not fit, Build leaves out types and
+// comments first, then keys, then columns, and finally tables, which list_tables finds.
 func Build(o Options) string {
-	limit := MaxBytes
-	if o.Max > 0 {
-		limit = max(o.Max, 6000)
-	}
 	var b strings.Builder
 	b.WriteString(role)
 	b.WriteString(working)
 	if o.Charts {
 		b.WriteString(charts)
 	}
+	if o.Results {
+		b.WriteString(results)
+	}
 	if len(o.Sources) > 1 {
 		b.WriteString(several)
 	}
-	// The operator's text may use the space left beside a small schema.
-	room := min(maxExtraBytes, limit-b.Len()-700)
-	if extra := head(strings.TrimSpace(o.Extra), room); extra != "" {
-		b.WriteString("\n# From the operator of this server\n" + extra + "\n")
-	}
-	b.WriteString(schemaSection(o.Sources, limit-b.Len()))
+	b.WriteString(schemaSection(o.Sources, MaxBytes-b.Len()))
 	return b.String()
 }
 
 // Blocks returns the prompt as the array of system blocks in a request.
 func Blocks(text string) json.RawMessage {
-	type block struct {
-		Type string `json:"type"`
-		Text string `json:"text"`
-	}
-	var buf bytes.Buffer
-	enc := json.NewEncoder(&buf)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode([]block{{"text", visible.Text(text)}}); err != nil {
-		panic("prompt: " + err.Error()) // strings always encode
-	}
-	return bytes.TrimSuffix(buf.Bytes(), []byte("\n"))
+	block := strictjson.Builder(`[{"type":"text"`).Text("text", visible.Text(text))
+	return json.RawMessage(append(block, "}]"...))
 }
 
 // head returns the first n bytes of s as valid UTF-8.

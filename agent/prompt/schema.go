@@ -3,12 +3,11 @@ package prompt
 import (
 	"fmt"
 	"math"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-	"unicode"
 
-	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/source"
 )
 
@@ -16,15 +15,12 @@ import (
 type level int
 
 const (
-	withSamples level = iota
-	withTypes         // types, comments, keys
+	withTypes level = iota // types, comments, keys
 	withKeys
 	withColumns
 	tableNames
 	levels
 )
-
-const sampleRows = 2
 
 // schemaSection describes the sources in at most room bytes.
 func schemaSection(sources []Source, room int) string {
@@ -62,7 +58,7 @@ func section(sources []Source, l level, room int) (text string, ok bool) {
 	for _, s := range sources {
 		b.WriteString(sourceLine(s))
 		for n, t := range s.Schema.Tables {
-			writeTable(&b, s, t, l, n)
+			writeTable(&b, t, l, n)
 			if b.Len() > room { // stop early when there are thousands of tables
 				return "", false
 			}
@@ -89,7 +85,7 @@ func cutSection(sources []Source, room int) string {
 		var names strings.Builder
 		for n < len(s.Schema.Tables) {
 			before := names.Len()
-			writeTable(&names, s, s.Schema.Tables[n], tableNames, n)
+			writeTable(&names, s.Schema.Tables[n], tableNames, n)
 			if names.Len() > left {
 				text := names.String()[:before]
 				names.Reset()
@@ -118,7 +114,7 @@ func sourceLine(s Source) string {
 	if dialect == nil {
 		dialect = &source.Dialect{}
 	}
-	line := "Source " + name(s.Name) + " (" + word(dialect.Name) + " SQL"
+	line := "Source " + name(s.Name) + " (" + name(dialect.Name) + " SQL"
 	switch {
 	case s.Away:
 		line += ", cannot be reached now: say so when a question needs it; list_tables shows its tables once it is back"
@@ -129,7 +125,7 @@ func sourceLine(s Source) string {
 }
 
 // writeTable writes the nth table: on a line of its own or, at the last level, as part of a list of names.
-func writeTable(b *strings.Builder, s Source, t source.Table, l level, n int) {
+func writeTable(b *strings.Builder, t source.Table, l level, n int) {
 	if l == tableNames {
 		if n > 0 {
 			b.WriteString(", ")
@@ -138,7 +134,7 @@ func writeTable(b *strings.Builder, s Source, t source.Table, l level, n int) {
 		return
 	}
 	b.WriteString("- " + fullName(t))
-	if l <= withTypes {
+	if l == withTypes {
 		b.WriteString(tableFacts(t))
 	}
 	b.WriteString(": ")
@@ -147,7 +143,7 @@ func writeTable(b *strings.Builder, s Source, t source.Table, l level, n int) {
 			b.WriteString(", ")
 		}
 		b.WriteString(name(c.Name))
-		if l <= withTypes {
+		if l == withTypes {
 			if c.Type != "" {
 				b.WriteString(" " + columnType(c.Type))
 			}
@@ -160,9 +156,6 @@ func writeTable(b *strings.Builder, s Source, t source.Table, l level, n int) {
 		}
 	}
 	b.WriteByte('\n')
-	if l == withSamples {
-		writeSamples(b, t, s.Samples[t.FullName()])
-	}
 }
 
 // tableFacts returns the facts about a table besides its columns. It rounds the number of rows: the number is for
@@ -204,26 +197,6 @@ func keys(t source.Table, column string) string {
 	return s
 }
 
-func writeSamples(b *strings.Builder, t source.Table, r footnote.Result) {
-	for _, row := range r.Rows[:min(len(r.Rows), sampleRows)] {
-		if len(row) != len(t.Columns) {
-			return // rows of another shape would be misread
-		}
-		b.WriteString("  sample row: ")
-		for i, cell := range row {
-			if i > 0 {
-				b.WriteString(", ")
-			}
-			if s, ok := cell.(string); ok {
-				b.WriteString(quoted(s, 40))
-				continue
-			}
-			b.Write(footnote.AppendCell(nil, cell))
-		}
-		b.WriteByte('\n')
-	}
-}
-
 // maxNameBytes is the maximum number of bytes shown of a name. Engines allow a few hundred, but SQLite and DuckDB have
 // no limit.
 const maxNameBytes = 128
@@ -238,49 +211,25 @@ func fullName(t source.Table) string {
 // name writes an identifier. Plain ones are unchanged; others are escaped so that they stay on their line, inside
 // their quotes and inside the schema's tags.
 func name(s string) string {
-	if plain(s) {
+	if len(s) <= maxNameBytes && plainName.MatchString(s) {
 		return s
 	}
 	return quoted(s, maxNameBytes)
 }
 
-func plain(s string) bool {
-	if s == "" || len(s) > maxNameBytes {
-		return false
-	}
-	dots := 0
-	for i, r := range s {
-		switch {
-		case r == '_' || unicode.IsLetter(r):
-		case i > 0 && (unicode.IsDigit(r) || r == '$'):
-		case i > 0 && r == '.': // the full name of a foreign key's table
-			dots++
-		default:
-			return false
-		}
-	}
-	return dots <= 1
-}
-
 // columnType returns a column's type, which in SQLite may be any text.
 func columnType(s string) string {
-	for _, r := range s {
-		if !(r < 0x80 && (unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune(" _(),[]", r))) {
-			return quoted(s, 40)
-		}
-	}
-	if len(s) > 40 || strings.Count(s, " ") > 3 {
-		return quoted(s, 40)
-	}
-	return s
-}
-
-func word(s string) string {
-	if plain(s) {
+	if plainType.MatchString(s) && strings.Count(s, " ") <= 3 {
 		return s
 	}
-	return quoted(s, 20)
+	return quoted(s, 40)
 }
+
+var (
+	// plainName has at most one dot, in the full name of a foreign key's table.
+	plainName = regexp.MustCompile(`^[\pL_][\pL\p{Nd}_$]*(\.[\pL\p{Nd}_$]*)?$`)
+	plainType = regexp.MustCompile(`^[A-Za-z0-9 _(),\[\]]{0,40}$`)
+)
 
 // quoted returns any text in double quotes on one line. It escapes control characters, marks that change
 // the direction of text, backticks and angle brackets, and truncates text longer than n bytes.

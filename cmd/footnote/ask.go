@@ -14,6 +14,7 @@ import (
 	"github.com/footnotehq/footnote/config"
 	"github.com/footnotehq/footnote/internal/app"
 	"github.com/footnotehq/footnote/model"
+	"github.com/footnotehq/footnote/source"
 	"github.com/footnotehq/footnote/store"
 	"github.com/footnotehq/footnote/store/sqlite"
 )
@@ -24,37 +25,16 @@ type askCmd struct {
 	JSON     bool     `name:"json" help:"Print one JSON object instead."`
 }
 
-// Help is shown by footnote ask --help.
-func (askCmd) Help() string {
-	return `Without a source, it asks the demo shop:
-
-  footnote ask "Which city has the most customers?"
-  footnote ask --source sales.csv "total revenue by month"
-  footnote ask --continue "only 2024"
-
-Without a key, the built-in offline planner answers. To connect a model:
-
-  export ANTHROPIC_API_KEY=…
-  export ANTHROPIC_BASE_URL=http://127.0.0.1:11434 FOOTNOTE_MODEL=your-model   (a local one)
-
-Exit codes: 0 answered, possibly after correcting a query; 1 failed, or no query worked; 2 usage;
-3 the model refused, or all queries were refused; 4 a limit was reached.`
-}
-
 // Run executes the command.
-func (cmd *askCmd) Run(ctx context.Context, s *settings, e env, std streams) (err error) {
+func (cmd *askCmd) Run(ctx context.Context, c config.Config, std streams) (err error) {
 	question := strings.TrimSpace(strings.Join(cmd.Question, " "))
 	if question == "" {
 		return &exit{exitUsage, errors.New("the question is empty")}
 	}
-	c, err := s.load(e, nil)
-	if err != nil {
-		return err
-	}
 	a, err := openToAsk(ctx, c, std)
 	if err != nil && cmd.JSON {
 		none := newAnswer()
-		none.Outcome, none.Reason = failed, app.OneLine(err)
+		none.Outcome, none.Reason = source.Failed, app.OneLine(err)
 		return errors.Join(err, printJSON(std.out, none))
 	}
 	if err != nil {
@@ -65,8 +45,11 @@ func (cmd *askCmd) Run(ctx context.Context, s *settings, e env, std streams) (er
 		Text: question, Principal: self(), Protocol: "terminal", OnDisconnect: agent.Cancel, Unattended: true,
 	}
 	if cmd.Continue {
-		if turn.Conversation, err = lastConversation(ctx, a); err != nil {
+		if turn.Conversation, err = lastConversation(ctx, a.Store()); err != nil {
 			return err
+		}
+		if turn.Conversation == "" {
+			return &exit{exitUsage, errors.New("there is no conversation to continue; ask without --continue first")}
 		}
 	}
 	return cmd.ask(ctx, a, turn, std)
@@ -84,16 +67,13 @@ func openToAsk(ctx context.Context, c config.Config, std streams) (*app.App, err
 			return nil, err
 		}
 	}
-	how := sqlite.Options{Wait: askWait}
-	_, seen := terminal(std.err)
-	if seen {
-		how.Waiting = func() { fmt.Fprint(std.err, "waiting for another question in this data folder") }
+	o := options(c, std, "error")
+	o.Folder, o.File, o.Progress = app.TerminalFolder, sqlite.Options{Wait: askWait}, loading(std.err)
+	if _, seen := terminal(std.err); seen {
+		o.File.Waiting = func() { fmt.Fprint(std.err, "waiting for another question in this data folder") }
 		defer fmt.Fprint(std.err, "\r\x1b[K")
 	}
-	a, err := app.New(ctx, c, app.Options{
-		Version: version, Modules: modules(), Folder: app.TerminalFolder, File: how,
-		Logger: app.NewLogger(std.err, c, "error"), Progress: loading(std.err),
-	})
+	a, err := app.New(ctx, c, o)
 	if err != nil {
 		return nil, err
 	}
@@ -118,7 +98,7 @@ func (cmd *askCmd) ask(ctx context.Context, a *app.App, turn agent.Turn, std str
 	if err != nil && footnote.CodeOf(err) == footnote.Internal {
 		return &exit{exitFailed, err}
 	}
-	return answer.exit()
+	return ended(answer.Outcome, errors.New(answer.Reason))
 }
 
 // self returns the principal of the person at the terminal.
@@ -130,46 +110,27 @@ func self() footnote.Principal {
 	return p
 }
 
-func lastConversation(ctx context.Context, a *app.App) (string, error) {
+// lastConversation returns the id of the terminal's last conversation, or "" if there is none.
+func lastConversation(ctx context.Context, log store.Store) (string, error) {
 	p := self()
-	heads, _, err := a.Store().List(ctx, store.Page{Org: p.Org, User: p.User, Kind: "conversation", Limit: 1})
-	if err != nil {
+	heads, _, err := log.List(ctx, store.Page{Org: p.Org, User: p.User, Kind: store.Conversation, Limit: 1})
+	if err != nil || len(heads) == 0 {
 		return "", err
-	}
-	if len(heads) == 0 {
-		return "", &exit{exitUsage, errors.New("there is no conversation to continue; ask without --continue first")}
 	}
 	return heads[0].ID, nil
 }
 
-// The outcomes of a question.
-const (
-	answered = "answered"
-	failed   = "failed"
-	refused  = "refused"
-	limited  = "limited"
-)
+// answered is the outcome of a question with an answer. The other outcomes are the kinds of a source.Error.
+const answered = "answered"
 
 // askOutcome maps the error of a run to its outcome.
 func askOutcome(err error) string {
 	switch footnote.CodeOf(err) {
 	case footnote.BudgetExceeded, footnote.AgentTimeout, footnote.RateLimited, footnote.InputTooLong:
-		return limited
+		return source.Limited
 	default:
-		return failed
+		return source.Failed
 	}
-}
-
-// exit returns the error that carries the outcome's exit code.
-func (a *answerJSON) exit() error {
-	code := map[string]int{answered: exitDone, refused: exitRefused, limited: exitLimit}[a.Outcome]
-	switch {
-	case a.Outcome == failed:
-		code = exitFailed
-	case code == exitDone:
-		return nil
-	}
-	return &exit{code, errors.New(a.Reason)}
 }
 
 // answerJSON is the output of ask --json.
@@ -297,15 +258,15 @@ func (g *gathered) finished(b footnote.RunFinished) {
 	g.Usage.CostUSD, g.Usage.Millis = b.Cost.USD(), b.Millis
 	switch b.Reason {
 	case model.MaxTokens, model.ContextExceeded:
-		g.Outcome, g.Reason = limited, "the answer was cut off at the model's length limit"
+		g.Outcome, g.Reason = source.Limited, "the answer was cut off at the model's length limit"
 	case "max_turns":
-		g.Outcome, g.Reason = limited,
+		g.Outcome, g.Reason = source.Limited,
 			"the limit of model calls for one question (max_turns) was reached; this is the best answer so far"
 	case "budget":
-		g.Outcome, g.Reason = limited,
+		g.Outcome, g.Reason = source.Limited,
 			"the limit of money for one question (max_budget_usd) was reached; this is the best answer so far"
 	case model.Refusal:
-		g.Outcome, g.Reason = refused, "the model refused to answer"
+		g.Outcome, g.Reason = source.Refused, "the model refused to answer"
 	default:
 		if g.fault.Fault != "" && !g.read {
 			g.Outcome, g.Reason = g.fault.Fault, "no query of the answer worked. "+g.fault.Content

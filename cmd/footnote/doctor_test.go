@@ -17,9 +17,9 @@ import (
 	"github.com/footnotehq/footnote/model/modeltest"
 )
 
-// TestDoctorContactsNobodyOffline checks that doctor, without --online, sends nothing to the model's server, the
+// TestDoctorSendsNothingOffline checks that doctor, without --online, sends nothing to the model's server, the
 // token issuer or a trace collector, and reports that.
-func TestDoctorContactsNobodyOffline(t *testing.T) {
+func TestDoctorSendsNothingOffline(t *testing.T) {
 	t.Chdir(t.TempDir())
 	var asked atomic.Int64
 	model := modeltest.New(modeltest.Options{}).Start(t)

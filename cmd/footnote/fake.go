@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"strings"
+	"path/filepath"
 	"time"
 
 	"github.com/footnotehq/footnote/internal/plainfile"
@@ -21,16 +21,6 @@ type fakeCmd struct {
 	Compatible bool          `help:"Imitate another provider's server, with its quirks."`
 	Lax        bool          `help:"Accept everything without reading it, for measuring."`
 	Key        string        `help:"The only key that is accepted."`
-}
-
-// Help is shown by footnote fake-model --help.
-func (fakeCmd) Help() string {
-	return `A strict imitation of the Messages API: it refuses what the real one refuses.
-
-  footnote fake-model --scenario analyst --sql "SELECT count(*) FROM orders" &
-  ANTHROPIC_BASE_URL=http://127.0.0.1:8790 FOOTNOTE_MODEL=claude-sonnet-5-5 footnote ask "How many orders?"
-
-Ctrl+C prints the requests it received.`
 }
 
 // Run executes the command.
@@ -64,20 +54,24 @@ func (cmd *fakeCmd) Run(ctx context.Context, std streams) error {
 const maxScenario = 16 << 20
 
 func (cmd *fakeCmd) options() (modeltest.Options, error) {
-	if strings.HasSuffix(cmd.Scenario, ".yaml") || strings.HasSuffix(cmd.Scenario, ".yml") ||
-		strings.HasSuffix(cmd.Scenario, ".json") {
+	var opts modeltest.Options
+	var err error
+	switch filepath.Ext(cmd.Scenario) {
+	case ".yaml", ".yml", ".json":
 		data, err := plainfile.Read(cmd.Scenario, maxScenario)
 		if err != nil {
-			return modeltest.Options{}, fmt.Errorf("scenario: %w", err)
+			return opts, fmt.Errorf("scenario: %w", err)
 		}
 		s, err := modeltest.Load(data)
 		if err != nil {
-			return modeltest.Options{}, fmt.Errorf("%s: %w", cmd.Scenario, err)
+			return opts, fmt.Errorf("%s: %w", cmd.Scenario, err)
 		}
-		opts := s.Options()
-		opts.Compatible, opts.Lax, opts.Key = cmd.Compatible, cmd.Lax, cmd.Key
-		return opts, nil
+		opts = s.Options()
+	default:
+		opts.Rule, err = modeltest.Builtin(cmd.Scenario, modeltest.Params{
+			Deltas: cmd.Deltas, Gap: cmd.Gap, SQL: cmd.SQL,
+		})
 	}
-	rule, err := modeltest.Builtin(cmd.Scenario, modeltest.Params{Deltas: cmd.Deltas, Gap: cmd.Gap, SQL: cmd.SQL})
-	return modeltest.Options{Rule: rule, Compatible: cmd.Compatible, Lax: cmd.Lax, Key: cmd.Key}, err
+	opts.Compatible, opts.Lax, opts.Key = cmd.Compatible, cmd.Lax, cmd.Key
+	return opts, err
 }

@@ -10,6 +10,6 @@ func TestForget(t *testing.T) {
 	want := "deleted of acme/ada: 0 conversations, 0 uploads, drawings on 0 charts\n" +
 		"not deleted: usage in numbers; keys, which you revoke with footnote keys revoke; the audit; backups\n"
 	if code != exitDone || out != want {
-		t.Errorf("%d %s %s", code, out, words)
+		t.Errorf("footnote forget: %d %s %s", code, out, words)
 	}
 }

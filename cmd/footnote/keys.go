@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/config"
 	"github.com/footnotehq/footnote/internal/apikey"
 	"github.com/footnotehq/footnote/internal/app"
 	"github.com/footnotehq/footnote/store"
@@ -32,17 +33,8 @@ type createKeyCmd struct {
 	Expires string            `help:"When it expires: a date, or a time from now such as 90d." placeholder:"WHEN"`
 }
 
-// Help is shown by footnote keys create --help.
-func (createKeyCmd) Help() string {
-	return `The key goes to standard output, everything else to standard error. The server keeps only a digest
-and cannot show the key again. A running server accepts new keys at once. A server that was started
-without any keys requires them after its next start.
-
-  footnote keys create --org acme --user ada --role admin --expires 90d`
-}
-
 // Run executes the command.
-func (cmd *createKeyCmd) Run(ctx context.Context, s *settings, e env, std streams) error {
+func (cmd *createKeyCmd) Run(ctx context.Context, c config.Config, std streams) error {
 	expires, err := ending(cmd.Expires, time.Now())
 	if err != nil {
 		return &exit{exitUsage, err}
@@ -50,7 +42,7 @@ func (cmd *createKeyCmd) Run(ctx context.Context, s *settings, e env, std stream
 	key, kept := apikey.New(footnote.Principal{
 		Org: cmd.Org, User: cmd.User, Roles: cmd.Role, Attributes: cmd.Attr,
 	}, expires)
-	err = withKeys(ctx, s, e, func(keys store.Keys) error { return keys.AddKey(ctx, kept) })
+	err = withKeys(ctx, c, func(keys store.Keys) error { return keys.AddKey(ctx, kept) })
 	if footnote.CodeOf(err) == footnote.InvalidRequest {
 		return &exit{exitUsage, err}
 	}
@@ -102,41 +94,28 @@ type listKeysCmd struct {
 	Org string `help:"Only keys of this organisation." placeholder:"ORG"`
 }
 
-// Help is shown by footnote keys list --help.
-func (listKeysCmd) Help() string {
-	return `Lists the keys in the store, not those in the configuration (api_keys).
-
-  footnote keys list --org acme`
-}
-
 // Run executes the command.
-func (cmd *listKeysCmd) Run(ctx context.Context, s *settings, e env, std streams) error {
-	return withKeys(ctx, s, e, func(keys store.Keys) error { return cmd.print(ctx, keys, std.out) })
+func (cmd *listKeysCmd) Run(ctx context.Context, c config.Config, std streams) error {
+	return withKeys(ctx, c, func(keys store.Keys) error { return cmd.print(ctx, keys, std.out) })
 }
 
 func (cmd *listKeysCmd) print(ctx context.Context, keys store.Keys, w io.Writer) error {
 	t := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
 	fmt.Fprintln(t, "ID\tORG\tUSER\tROLES\tATTRIBUTES\tCREATED\tSTATE")
-	for after := ""; ; {
-		page, err := keys.ListKeys(ctx, cmd.Org, after, store.MaxKeys)
+	for k, err := range app.AllKeys(ctx, keys, cmd.Org) {
 		if err != nil {
 			return err
 		}
-		for _, k := range page {
-			var attributes []string
-			for _, name := range slices.Sorted(maps.Keys(k.Attributes)) {
-				attributes = append(attributes, name+"="+k.Attributes[name])
-			}
-			after = k.ID
-			fmt.Fprintln(t, strings.Join([]string{
-				k.ID, visible(k.Org), visible(k.User), visible(listed(k.Roles)), visible(listed(attributes)),
-				k.Created.UTC().Format(time.DateOnly), stateOf(k, time.Now()),
-			}, "\t"))
+		var attributes []string
+		for _, name := range slices.Sorted(maps.Keys(k.Attributes)) {
+			attributes = append(attributes, name+"="+k.Attributes[name])
 		}
-		if len(page) < store.MaxKeys {
-			return t.Flush()
-		}
+		fmt.Fprintln(t, strings.Join([]string{
+			k.ID, visible(k.Org), visible(k.User), visible(listed(k.Roles)), visible(listed(attributes)),
+			k.Created.UTC().Format(time.DateOnly), stateOf(k, time.Now()),
+		}, "\t"))
 	}
+	return t.Flush()
 }
 
 func listed(words []string) string {
@@ -162,18 +141,10 @@ type revokeKeyCmd struct {
 	ID string `arg:"" help:"The key's id, or the key itself."`
 }
 
-// Help is shown by footnote keys revoke --help.
-func (revokeKeyCmd) Help() string {
-	return `Within three seconds, every server refuses the key and the sessions that began with it, and ends
-their open streams. Data created with the key stays.
-
-  footnote keys revoke 7kq2vhd4m3xj6wzt`
-}
-
 // Run executes the command.
-func (cmd *revokeKeyCmd) Run(ctx context.Context, s *settings, e env, std streams) error {
+func (cmd *revokeKeyCmd) Run(ctx context.Context, c config.Config, std streams) error {
 	id := apikey.IDOf(strings.TrimSpace(cmd.ID))
-	err := withKeys(ctx, s, e, func(keys store.Keys) error { return keys.RevokeKey(ctx, id) })
+	err := withKeys(ctx, c, func(keys store.Keys) error { return keys.RevokeKey(ctx, id) })
 	if err == nil {
 		fmt.Fprintf(std.out, "key %s is revoked\n", visible(id))
 	}
@@ -184,11 +155,7 @@ func (cmd *revokeKeyCmd) Run(ctx context.Context, s *settings, e env, std stream
 const keysTime = time.Minute
 
 // withKeys runs f on the keys of the configured store. Servers may use the store at the same time.
-func withKeys(ctx context.Context, s *settings, e env, f func(store.Keys) error) error {
-	c, err := s.load(e, nil)
-	if err != nil {
-		return err
-	}
+func withKeys(ctx context.Context, c config.Config, f func(store.Keys) error) error {
 	ctx, cancel := context.WithTimeout(ctx, keysTime)
 	defer cancel()
 	keys, err := app.OpenKeys(ctx, c)

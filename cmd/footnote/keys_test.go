@@ -21,7 +21,7 @@ func program(t *testing.T, args ...string) (stdout, stderr string, code int) {
 }
 
 // TestKeysFromCreateToRevoke checks that a key made beside a running server admits its user under the key's identity,
-// and nobody once it is revoked.
+// and no one after it is revoked.
 func TestKeysFromCreateToRevoke(t *testing.T) {
 	folder := t.TempDir()
 	c := config.Default()
@@ -62,7 +62,7 @@ func TestKeysFromCreateToRevoke(t *testing.T) {
 	defer cancel()
 	for with(key) != http.StatusUnauthorized {
 		if ctx.Err() != nil {
-			t.Fatal("a revoked key goes on")
+			t.Fatal("a revoked key is still accepted")
 		}
 		time.Sleep(10 * time.Millisecond)
 	}

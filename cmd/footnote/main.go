@@ -3,10 +3,13 @@
 package main
 
 import (
+	"cmp"
 	"context"
+	"embed"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"os/signal"
 	"strings"
@@ -22,6 +25,7 @@ import (
 	marketcmd "github.com/footnotehq/footnote/market/command"
 	"github.com/footnotehq/footnote/market/install"
 	"github.com/footnotehq/footnote/model/modeltest"
+	"github.com/footnotehq/footnote/source"
 	"github.com/footnotehq/footnote/source/child"
 )
 
@@ -49,6 +53,19 @@ func (e *exit) Error() string {
 
 func (e *exit) Unwrap() error { return e.err }
 
+// ended returns the error that ends a command with the exit code of an outcome, or nil if all went well.
+func ended(outcome string, err error) error {
+	switch outcome {
+	case answered, executed:
+		return nil
+	case source.Refused:
+		return &exit{exitRefused, err}
+	case source.Limited:
+		return &exit{exitLimit, err}
+	}
+	return &exit{exitFailed, err}
+}
+
 func main() {
 	child.Main(app.Databases().Children()) // never returns in a child that runs a database
 	sandbox.Main()                         // never returns in a child that runs a command
@@ -65,9 +82,8 @@ func main() {
 
 // streams are the input and outputs of a command.
 type streams struct {
-	in  io.Reader
-	out io.Writer
-	err io.Writer
+	in       io.Reader
+	out, err io.Writer
 }
 
 // cli is the command line.
@@ -107,23 +123,32 @@ const description = `Ask questions about your data in plain words, and see where
   footnote ask --source sales.csv "sales by month"  one answer in the terminal
   footnote serve --source shop=shop.db              the OpenAI-compatible API on 127.0.0.1:8787`
 
+// help has what the commands show for --help besides their flags, in files named after them.
+//
+//go:embed help
+var help embed.FS
+
 // run executes one command and returns its exit code. Tests call it in-process.
 func run(ctx context.Context, args []string, std streams, environ []string) int {
 	var c cli
 	exited := -1
+	load := func() (config.Config, error) { return c.load(environ, cmp.Or(c.Serve.Listen, c.Demo.Listen)) }
 	parser, err := kong.New(&c,
 		kong.Name("footnote"), kong.Description(description), kong.UsageOnError(),
 		kong.Writers(std.out, std.err), kong.Exit(func(code int) { exited = code }),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 100}),
 		kong.Vars{"scenarios": strings.Join(modeltest.Builtins(), ", ")},
-		kong.BindTo(ctx, (*context.Context)(nil)), kong.Bind(std), kong.Bind(env(environ)),
-		kong.Bind(marketcmd.Env{
-			Config: func() (config.Config, error) { return c.load(environ, nil) }, In: std.in,
-			Out: std.out, Err: std.err,
-		}),
+		kong.BindTo(ctx, (*context.Context)(nil)), kong.Bind(std, &c.settings, load),
+		kong.BindToProvider(load), // for the commands that cannot do without a configuration
+		kong.Bind(marketcmd.Env{Config: load, In: std.in, Out: std.out, Err: std.err}),
 	)
 	if err != nil {
 		panic(err) // a bug in the command line declared in this file
+	}
+	for _, command := range parser.Model.Leaves(true) {
+		if text, err := help.ReadFile("help/" + strings.ReplaceAll(command.Path(), " ", "-") + ".txt"); err == nil {
+			command.Detail = strings.TrimSuffix(string(text), "\n")
+		}
 	}
 	if len(args) == 0 {
 		args = []string{"--help"}
@@ -136,7 +161,7 @@ func run(ctx context.Context, args []string, std streams, environ []string) int 
 		fmt.Fprintf(std.err, "footnote: %v\nTry: footnote --help\n", err)
 		return exitUsage
 	}
-	err = parsed.Run(&c.settings)
+	err = parsed.Run()
 	if err == nil || errors.Is(err, syscall.EPIPE) { // the reader closed the pipe early
 		return exitDone
 	}
@@ -155,47 +180,87 @@ func run(ctx context.Context, args []string, std streams, environ []string) int 
 // modules lists the optional parts of the program; see also cli.
 func modules() []module.Module { return []module.Module{install.Module()} }
 
-// env is the environment of the process.
-type env []string
+// options returns the options of an app for a command whose own log begins at a level.
+func options(c config.Config, std streams, level string) app.Options {
+	return app.Options{Version: version, Modules: modules(), Logger: app.NewLogger(std.err, c, level)}
+}
 
-// load reads the configuration for a command. flags holds the command's own flags by setting name.
-func (s *settings) load(e env, flags map[string]string) (config.Config, error) {
+// defaultSource is the database to ask if no source is configured and it exists in the working folder.
+const defaultSource = "demo.db"
+
+// load reads the configuration for a command. listen is the address from the command's own flag, if it has one.
+func (s *settings) load(environ []string, listen string) (config.Config, error) {
 	all := map[string]string{}
-	for name, value := range s.Setting {
-		all[name] = value
-	}
-	for name, value := range map[string]string{"data": s.Data, "store": s.Store, "model": s.Model} {
+	maps.Copy(all, s.Setting)
+	for name, value := range map[string]string{
+		"data": s.Data, "store": s.Store, "model": s.Model, "listen": listen,
+	} {
 		if value != "" {
 			all[name] = value
 		}
 	}
-	for name, value := range flags {
-		all[name] = value
+	c, err := config.Load(s.Config, environ, all)
+	configured := c.Sources
+	if err == nil {
+		err = app.CheckSources(c, configured)
 	}
-	c, err := config.Load(s.Config, e, all)
+	if err == nil && len(s.Source) > 0 {
+		// Sources named on the command line replace the configured ones, which are for the server.
+		if c.Sources, err = namedSources(s.Source, c); err == nil {
+			err = app.CheckSources(c, configured)
+		}
+	}
+	if info, missing := os.Stat(defaultSource); err == nil && len(c.Sources) == 0 && missing == nil &&
+		info.Mode().IsRegular() {
+		c.Sources = map[string]string{app.SourceName(defaultSource): defaultSource}
+	}
+	if err == nil {
+		err = c.CheckFiltered(c.Sources, configured)
+	}
 	if err != nil {
 		return c, &exit{exitUsage, err}
 	}
-	configured := c.Sources
-	if err := app.CheckSources(c, configured); err != nil {
-		return c, &exit{exitUsage, err}
-	}
-	if len(s.Source) > 0 {
-		// Sources named on the command line replace the configured ones, which are for the server.
-		named, err := namedSources(s.Source, c.Sources)
-		if err == nil {
-			err = sameFiltered(named, c)
-		}
-		if err != nil {
-			return c, &exit{exitUsage, err}
-		}
-		c.Sources = named
-		if err := app.CheckSources(c, configured); err != nil {
-			return c, &exit{exitUsage, err}
-		}
-	}
-	if err := c.CheckFiltered(c.Sources, configured); err != nil {
-		return c, &exit{exitUsage, err}
-	}
 	return c, nil
+}
+
+// namedSources parses the --source flags: the name of a configured source, name=url-or-path, or an address alone,
+// which is named after its file.
+func namedSources(flags []string, c config.Config) (map[string]string, error) {
+	named := map[string]string{}
+	for _, f := range flags {
+		name, where, ok := strings.Cut(f, "=")
+		switch known, isName := c.Sources[f]; {
+		case isName:
+			name, where = f, known
+		case !ok || !app.IsSourceName(name):
+			name, where = app.SourceName(f), f
+		}
+		if where == "" || len(name) > 64 {
+			// The value is not repeated: it may hold a password.
+			return nil, errors.New("a --source is neither a configured source's name nor name=url-or-path nor a " +
+				"path; a name has at most 64 characters")
+		}
+		if err := config.CheckSource(name, where); err != nil {
+			return nil, err
+		}
+		if _, twice := named[name]; twice {
+			return nil, fmt.Errorf("two sources are named %s; rename one with --source name=path", name)
+		}
+		if err := sameFiltered(name, where, c); err != nil {
+			return nil, err
+		}
+		named[name] = where
+	}
+	return named, nil
+}
+
+// sameFiltered rejects a source that is configured with filters but given under a name without them.
+func sameFiltered(name, where string, c config.Config) error {
+	for configured, address := range c.Sources {
+		if len(c.Filters[configured]) > 0 && len(c.Filters[name]) == 0 && app.SameSource(address, where) {
+			return fmt.Errorf("--source %s: the configuration has filters for this address, under the name %s. "+
+				"Use --source %s", where, configured, configured)
+		}
+	}
+	return nil
 }

@@ -23,7 +23,7 @@ func TestMain(m *testing.M) {
 	os.Exit(pgtest.Run(m))
 }
 
-// server is a server beside which commands run. It has no model, and no listener.
+// server is a server that runs while commands are executed. It has no model, and no listener.
 type server struct {
 	t   *testing.T
 	app *app.App

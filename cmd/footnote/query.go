@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/config"
 	"github.com/footnotehq/footnote/internal/app"
 	"github.com/footnotehq/footnote/internal/doctor"
 	"github.com/footnotehq/footnote/source"
@@ -22,37 +24,24 @@ type queryCmd struct {
 	Batch bool   `help:"Read lines {\"id\",\"sql\"} and print lines {\"id\",\"outcome\",\"reason\",\"rows\",\"ms\"}."`
 }
 
-// Help is shown by footnote query --help.
-func (queryCmd) Help() string {
-	return `The statement passes the same gate and limits as the analyst's.
-
-  footnote query --source shop.db "select count(*) from orders"
-  footnote query --source shop.db --json "select city, count(*) from customers group by city"
-
-Exit codes: 0 done, 1 failed, 2 usage, 3 refused, 4 limit.`
-}
-
 // Run executes the command.
-func (q *queryCmd) Run(ctx context.Context, s *settings, e env, std streams) error {
+func (q *queryCmd) Run(ctx context.Context, c config.Config, std streams) error {
 	if q.Batch == (q.SQL != "") {
 		return &exit{exitUsage, errors.New("query needs one statement, or --batch and statements on standard input")}
-	}
-	c, err := s.load(e, nil)
-	if err != nil {
-		return err
 	}
 	if len(c.Sources) != 1 {
 		return &exit{
 			exitUsage, fmt.Errorf("query needs exactly one source, not %d. Name it with --source", len(c.Sources)),
 		}
 	}
-	src, end, err := app.OpenSource(ctx, c, app.Options{
-		Logger: app.NewLogger(std.err, c, "warn"), Progress: loading(std.err),
-	})
-	err = orStopped(ctx, err)
+	o := options(c, std, "warn")
+	o.Progress = loading(std.err)
+	src, end, err := app.OpenSource(ctx, c, o)
+	err = asStopped(ctx, err)
 	if err != nil && q.JSON {
-		return errors.Join(err, printJSON(std.out, tableJSON(footnote.Result{}, source.Summary{}, err)))
-	} else if err != nil {
+		err = errors.Join(err, printJSON(std.out, tableJSON(footnote.Result{}, source.Summary{}, err)))
+	}
+	if err != nil {
 		return err
 	}
 	defer end()
@@ -66,7 +55,7 @@ func (q *queryCmd) Run(ctx context.Context, s *settings, e env, std streams) err
 // one runs the statement and prints its result.
 func (q *queryCmd) one(ctx context.Context, src source.Source, std streams) error {
 	res, sum, err := source.Collect(ctx, src, source.Query{SQL: q.SQL})
-	err = orStopped(ctx, err)
+	err = asStopped(ctx, err)
 	switch {
 	case q.JSON:
 		if perr := printJSON(std.out, tableJSON(res, sum, err)); perr != nil {
@@ -76,44 +65,19 @@ func (q *queryCmd) one(ctx context.Context, src source.Source, std streams) erro
 		printTable(std.out, res, terminalWidth(std.out))
 		fmt.Fprintf(std.err, "%s in %s\n", doctor.Counted(sum.Rows, "row"), sum.Elapsed.Round(time.Millisecond))
 	}
-	switch {
-	case err != nil:
-		return queryError(err)
-	case sum.Truncated:
-		return &exit{exitLimit, errors.New(cutShort(sum))}
-	}
-	return nil
+	outcome, reason := outcomeOf(sum, err)
+	return ended(outcome, cmp.Or(err, errors.New(reason)))
 }
 
 // errStopped is returned by a command that was told to stop.
 var errStopped = errors.New("stopped")
 
-// orStopped returns errStopped if ctx ended, and err otherwise.
-func orStopped(ctx context.Context, err error) error {
+// asStopped returns errStopped if ctx ended, and err otherwise.
+func asStopped(ctx context.Context, err error) error {
 	if err != nil && ctx.Err() != nil {
 		return errStopped
 	}
 	return err
-}
-
-// cutShort describes a result that has more rows than were read.
-func cutShort(sum source.Summary) string {
-	return fmt.Sprintf("the result was cut after %d rows, at the limit of %s", sum.Rows, sum.Limit)
-}
-
-// queryError attaches the exit code to an error.
-func queryError(err error) error {
-	e, ok := errors.AsType[*source.Error](err)
-	switch {
-	case !ok:
-		return &exit{exitFailed, err}
-	case e.Kind == source.Refused:
-		return &exit{exitRefused, err}
-	case e.Kind == source.Limited:
-		return &exit{exitLimit, err}
-	default:
-		return &exit{exitFailed, err}
-	}
 }
 
 // queryJSON is the output of query --json.
@@ -149,7 +113,7 @@ func outcomeOf(sum source.Summary, err error) (outcome, reason string) {
 	case err != nil:
 		return source.Failed, app.OneLine(err)
 	case sum.Truncated:
-		return source.Limited, cutShort(sum)
+		return source.Limited, fmt.Sprintf("the result was cut after %d rows, at the limit of %s", sum.Rows, sum.Limit)
 	}
 	return executed, ""
 }
@@ -196,22 +160,24 @@ const maxLine = 16 << 20
 func batch(ctx context.Context, src source.Source, in io.Reader, out io.Writer) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	lines := scanLines(ctx, in)
+	scan := bufio.NewScanner(in)
+	scan.Buffer(make([]byte, 64<<10), maxLine)
+	lines := sendLines(ctx, scan)
 	for n := 1; ; n++ {
-		var next scanned
+		var text string
+		more := false
 		select {
-		case next = <-lines:
+		case text, more = <-lines:
 		case <-ctx.Done():
+		}
+		switch text = strings.TrimSpace(text); {
+		case ctx.Err() != nil:
 			return errStopped
-		}
-		if errors.Is(next.err, io.EOF) {
+		case !more && scan.Err() != nil:
+			return &exit{exitUsage, fmt.Errorf("read standard input: %w", scan.Err())}
+		case !more:
 			return nil
-		}
-		if next.err != nil {
-			return &exit{exitUsage, fmt.Errorf("read standard input: %w", next.err)}
-		}
-		text := strings.TrimSpace(next.text)
-		if text == "" {
+		case text == "":
 			continue
 		}
 		var line batchIn
@@ -224,43 +190,22 @@ func batch(ctx context.Context, src source.Source, in io.Reader, out io.Writer) 
 		if err := printJSON(out, runLine(ctx, src, line)); err != nil {
 			return fmt.Errorf("write the outcome of line %d: %w", n, err)
 		}
-		if ctx.Err() != nil {
-			return errStopped
-		}
 	}
 }
 
-// scanned is one input line, or the error that ended the input.
-type scanned struct {
-	text string
-	err  error // io.EOF at the end
-}
-
-// scanLines reads lines in a goroutine: a blocked read of standard input cannot be cancelled, and lasts until the
-// process exits.
-func scanLines(ctx context.Context, in io.Reader) <-chan scanned {
-	out := make(chan scanned)
-	send := func(s scanned) (sent bool) {
-		select {
-		case out <- s:
-			return true
-		case <-ctx.Done():
-			return false
-		}
-	}
+// sendLines sends lines from a goroutine, and closes the channel after the last one: a blocked read of standard input
+// cannot be cancelled, and lasts until the process exits.
+func sendLines(ctx context.Context, scan *bufio.Scanner) <-chan string {
+	out := make(chan string)
 	go func() {
-		lines := bufio.NewScanner(in)
-		lines.Buffer(make([]byte, 64<<10), maxLine)
-		for lines.Scan() {
-			if !send(scanned{text: lines.Text()}) {
+		defer close(out)
+		for scan.Scan() {
+			select {
+			case out <- scan.Text():
+			case <-ctx.Done():
 				return
 			}
 		}
-		err := lines.Err()
-		if err == nil {
-			err = io.EOF
-		}
-		send(scanned{err: err})
 	}()
 	return out
 }
@@ -268,7 +213,7 @@ func scanLines(ctx context.Context, in io.Reader) <-chan scanned {
 func runLine(ctx context.Context, src source.Source, line batchIn) batchOut {
 	begun := time.Now()
 	sum, err := src.Query(ctx, source.Query{SQL: *line.SQL}, func([]any) error { return nil })
-	err = orStopped(ctx, err)
+	err = asStopped(ctx, err)
 	o := batchOut{ID: line.ID, Rows: sum.Rows, Millis: time.Since(begun).Milliseconds()}
 	if o.Outcome, o.Reason = outcomeOf(sum, err); err != nil {
 		o.Rows = 0

@@ -4,9 +4,16 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
+	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
+
+	"golang.org/x/term"
+	"golang.org/x/text/width"
 
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/internal/doctor"
@@ -80,19 +87,11 @@ func (s *screen) endTable() {
 	rows := s.table
 	s.table = nil
 	widths := columnWidths(rows, terminalWidth(s.out))
+	if len(rows) > 1 && strings.Trim(strings.Join(rows[1], ""), "-: ") == "" {
+		rows[1] = rule(widths)
+	}
 	for n, row := range rows {
-		var b strings.Builder
-		for i := range widths {
-			cell := ""
-			if i < len(row) {
-				cell = row[i]
-			}
-			if n == 1 && strings.Trim(cell, "-: ") == "" {
-				cell = strings.Repeat("─", widths[i])
-			}
-			b.WriteString(pad(cell, widths[i], n > 1 && looksNumeric(cell)) + "  ")
-		}
-		fmt.Fprintln(s.out, strings.TrimRight(b.String(), " "))
+		printRow(s.out, row, widths, func(i int) bool { return n > 1 && looksNumeric(row[i]) })
 	}
 	s.blank = false
 }
@@ -224,7 +223,7 @@ func wrapSQL(sql string, width int) string {
 			depth++
 		case c == ')':
 			depth--
-		case c == ' ' && depth == 0 && beginsClause(sql[i+1:]):
+		case c == ' ' && depth == 0 && startsClause(sql[i+1:]):
 			c = '\n'
 		}
 		b.WriteByte(c)
@@ -232,7 +231,7 @@ func wrapSQL(sql string, width int) string {
 	return b.String()
 }
 
-func beginsClause(rest string) bool {
+func startsClause(rest string) bool {
 	for _, word := range []string{
 		"SELECT ", "FROM ", "JOIN ", "LEFT JOIN ", "WHERE ", "GROUP BY ", "HAVING ", "ORDER BY ", "LIMIT ", "UNION ",
 	} {
@@ -272,10 +271,7 @@ func (s *screen) footnotes(a *answerJSON) {
 	listed := map[string]bool{}
 	n, inTable := 0, map[string]int{}
 	for _, c := range a.Footnotes {
-		where := c.Formula
-		if where == "" && c.Row != nil {
-			where = fmt.Sprintf("%s[%d].%s", c.Result, *c.Row, c.Column)
-		}
+		where := evidence(c)
 		if where == "question" {
 			where = "from the question"
 		}
@@ -294,13 +290,21 @@ func (s *screen) footnotes(a *answerJSON) {
 		}
 		fmt.Fprintln(s.out)
 	}
-	for _, id := range sortedKeys(inTable) {
+	for _, id := range slices.Sorted(maps.Keys(inTable)) {
 		fmt.Fprintf(s.out, "    and %s of the table, each a cell of %s\n", doctor.Counted(inTable[id], "number"), id)
 	}
 	for _, u := range a.Unresolved {
 		fmt.Fprintf(s.out, "[?] %s has no footnote: %s\n", safeText(u.Text), safeText(u.Reason))
 	}
 	fmt.Fprintf(s.out, "%s · footnote verify %s\n", a.Usage.Model, a.Conversation)
+}
+
+// evidence returns the formula of a footnote, or else its cell.
+func evidence(c footnote.Cite) string {
+	if c.Formula == "" && c.Row != nil {
+		return fmt.Sprintf("%s[%d].%s", c.Result, *c.Row, c.Column)
+	}
+	return c.Formula
 }
 
 // inTableLine reports whether an offset in a text is on a table line.
@@ -310,4 +314,195 @@ func inTableLine(text string, at int) bool {
 	}
 	begin := strings.LastIndexByte(text[:at], '\n') + 1
 	return strings.HasPrefix(text[begin:], "|")
+}
+
+// shownRows is the maximum number of table rows that the terminal shows.
+const shownRows = 20
+
+// terminal reports whether a stream is a terminal.
+func terminal(w any) (fd int, ok bool) {
+	f, isFile := w.(*os.File)
+	if !isFile {
+		return 0, false
+	}
+	return int(f.Fd()), term.IsTerminal(int(f.Fd()))
+}
+
+// terminalWidth returns the number of columns to fill: the terminal's width, or 100.
+func terminalWidth(w io.Writer) int {
+	fd, ok := terminal(w)
+	if !ok {
+		return 100
+	}
+	columns, _, err := term.GetSize(fd)
+	if err != nil || columns < 20 {
+		return 100
+	}
+	return columns
+}
+
+// loading returns a function that shows the progress of loading files on a terminal.
+func loading(w io.Writer) func(source, table string, rows int64) {
+	if _, ok := terminal(w); !ok {
+		return nil
+	}
+	return func(source, table string, rows int64) {
+		fmt.Fprintf(w, "\r\x1b[Kloading %s: %s, %d rows", source, table, rows)
+	}
+}
+
+// printTable prints rows as a table for people: numbers right-aligned, long cells truncated, at most shownRows rows.
+func printTable(w io.Writer, res footnote.Result, maxWidth int) {
+	if len(res.Columns) == 0 {
+		return
+	}
+	rows := res.Rows[:min(len(res.Rows), shownRows)]
+	cells := make([][]string, len(rows)+1)
+	for _, c := range res.Columns {
+		cells[0] = append(cells[0], visible(c.Name))
+	}
+	for i, row := range rows {
+		for _, cell := range row {
+			cells[i+1] = append(cells[i+1], visible(cellText(cell)))
+		}
+	}
+	widths := columnWidths(cells, maxWidth)
+	for n, line := range slices.Insert(cells, 1, rule(widths)) {
+		printRow(w, line, widths, func(i int) bool { return n > 0 && numeric(res, i) })
+	}
+	if more := len(res.Rows) - len(rows); more > 0 {
+		fmt.Fprintf(w, "… %d more rows\n", more)
+	}
+}
+
+// printRow prints the cells of a row in columns of the given widths. right reports whether a column is right-aligned.
+func printRow(w io.Writer, cells []string, widths []int, right func(i int) bool) {
+	var b strings.Builder
+	for i, cell := range cells {
+		b.WriteString(pad(cell, widths[i], right(i)) + "  ")
+	}
+	fmt.Fprintln(w, strings.TrimRight(b.String(), " "))
+}
+
+func cellText(cell any) string {
+	switch v := cell.(type) {
+	case nil:
+		return "·"
+	case float64:
+		return floatText(v)
+	}
+	return fmt.Sprint(cell)
+}
+
+// floatText formats a number with the 15 digits that a sum of decimals keeps, without the rounding noise after them.
+func floatText(v float64) string {
+	rounded, err := strconv.ParseFloat(strconv.FormatFloat(v, 'g', 15, 64), 64)
+	if err != nil {
+		rounded = v
+	}
+	return strconv.FormatFloat(rounded, 'f', -1, 64)
+}
+
+// shortNumber applies floatText to a number in text form; it returns other text unchanged.
+func shortNumber(s string) string {
+	if len(s) < 17 {
+		return s
+	}
+	v, err := strconv.ParseFloat(s, 64)
+	if err != nil || !strings.Contains(s, ".") {
+		return s
+	}
+	return floatText(v)
+}
+
+// visible turns a cell into one line of printable text: rows come from outside, and a terminal executes the control
+// sequences it receives.
+func visible(s string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '\n' || r == '\t' || r == '\r':
+			return ' '
+		case !unicode.IsPrint(r):
+			return '\uFFFD'
+		}
+		return r
+	}, s)
+}
+
+// safeText does the same for prose, but keeps line breaks and tabs.
+func safeText(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r != '\n' && r != '\t' && !unicode.IsPrint(r) {
+			return -1
+		}
+		return r
+	}, s)
+}
+
+// columnWidths returns the widths of the columns, as many as the longest row has.
+func columnWidths(cells [][]string, maxWidth int) []int {
+	var widths []int
+	for _, line := range cells {
+		for i, c := range line {
+			if i == len(widths) {
+				widths = append(widths, 0)
+			}
+			widths[i] = max(widths[i], cellWidth(c))
+		}
+	}
+	limit := max(12, maxWidth/max(1, len(widths))*2)
+	for i := range widths {
+		widths[i] = min(widths[i], limit)
+	}
+	return widths
+}
+
+func cellWidth(s string) int {
+	n := 0
+	for _, r := range s {
+		switch width.LookupRune(r).Kind() {
+		case width.EastAsianWide, width.EastAsianFullwidth:
+			n += 2
+		default:
+			if !unicode.Is(unicode.Mn, r) {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+func pad(s string, n int, right bool) string {
+	if cellWidth(s) > n {
+		runes := []rune(s)
+		for cellWidth(string(runes)) > n-1 && len(runes) > 0 {
+			runes = runes[:len(runes)-1]
+		}
+		s = string(runes) + "…"
+	}
+	fill := strings.Repeat(" ", max(0, n-cellWidth(s)))
+	if right {
+		return fill + s
+	}
+	return s + fill
+}
+
+// rule returns the cells of the line below the names of columns.
+func rule(widths []int) []string {
+	cells := make([]string, len(widths))
+	for i, n := range widths {
+		cells[i] = strings.Repeat("─", n)
+	}
+	return cells
+}
+
+func numeric(res footnote.Result, i int) bool {
+	if i >= len(res.Columns) {
+		return false
+	}
+	switch res.Columns[i].Kind {
+	case footnote.KindInteger, footnote.KindNumber, footnote.KindDecimal:
+		return true
+	}
+	return false
 }

@@ -7,65 +7,46 @@ import (
 	"io"
 	"net"
 	"os"
+	"path/filepath"
+	"runtime"
+	"runtime/debug"
 	"sync"
 	"syscall"
 
 	"github.com/footnotehq/footnote/config"
+	"github.com/footnotehq/footnote/demo"
 	"github.com/footnotehq/footnote/internal/app"
+	"github.com/footnotehq/footnote/source/duckdb"
 )
 
 type serveCmd struct {
 	Listen string `help:"Address and port." placeholder:"ADDRESS"`
 }
 
-// Help is shown by footnote serve --help.
-func (serveCmd) Help() string {
-	return `Without keys, only programs on this machine can call.
-
-  footnote serve --source shop=shop.db
-  curl -N http://127.0.0.1:8787/v1/chat/completions -H 'content-type: application/json' \
-    -d '{"model":"analyst","stream":true,"messages":[{"role":"user","content":"How many orders?"}]}'
-
-The first line on standard output is {"ready":true,"listen":"…"}.`
-}
-
 // Run executes the command.
-func (cmd *serveCmd) Run(ctx context.Context, s *settings, e env, std streams) error {
-	c, err := s.load(e, flag("listen", cmd.Listen))
-	if err != nil {
-		return err
-	}
+func (cmd *serveCmd) Run(ctx context.Context, c config.Config, std streams) error {
 	return serve(ctx, c, std, nil)
-}
-
-// flag returns the setting given by a flag, or nothing for an empty value.
-func flag(name, value string) map[string]string {
-	if value == "" {
-		return nil
-	}
-	return map[string]string{name: value}
 }
 
 // serve runs the server until ctx ends, then waits for the running answers. It calls ready with the address once the
 // server accepts requests; ready may be nil.
 func serve(ctx context.Context, c config.Config, std streams, ready func(address string)) error {
-	log := app.NewLogger(std.err, c, c.LogLevel)
 	listener, err := listen(ctx, c.Listen)
 	if err != nil {
 		return err
 	}
 	defer listener.Close()
 	stdout := &lines{w: std.out}
-	a, err := app.New(ctx, c, app.Options{
-		Version: version, Modules: modules(), Logger: log, Progress: loading(std.err), Out: stdout,
-	})
+	o := options(c, std, c.LogLevel)
+	o.Out, o.Progress = stdout, loading(std.err)
+	a, err := app.New(ctx, c, o)
 	if err != nil {
 		return err
 	}
 	fmt.Fprint(std.err, a.Policies())
 	err = a.Serve(ctx, listener, func(address string) {
 		if err := printJSON(stdout, readyLine{true, address}); err != nil {
-			log.Warn("standard output is closed", "err", err)
+			o.Logger.Warn("standard output is closed", "err", err)
 		}
 		if ready != nil {
 			ready(address)
@@ -106,4 +87,72 @@ func (l *lines) Write(b []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.w.Write(b)
+}
+
+// version is set by the release build.
+var version = "dev"
+
+type versionCmd struct{}
+
+// Run executes the command.
+func (versionCmd) Run(std streams) error {
+	revision := ""
+	if info, ok := debug.ReadBuildInfo(); ok {
+		for _, s := range info.Settings {
+			if s.Key == "vcs.revision" {
+				revision = " (" + s.Value[:min(12, len(s.Value))] + ")"
+			}
+		}
+	}
+	files := "with DuckDB: CSV, Parquet, JSON and XLSX files can be opened"
+	if !duckdb.Available {
+		files = "without DuckDB: SQLite files can be opened"
+	}
+	_, err := fmt.Fprintf(std.out, "footnote %s%s, %s, %s\n", version, revision, runtime.Version(), files)
+	return err
+}
+
+type seedDemoCmd struct {
+	Path string `arg:"" optional:"" default:"shop.db" help:"Where to write it."`
+}
+
+// Run executes the command.
+func (cmd *seedDemoCmd) Run(ctx context.Context, std streams) error {
+	if err := demo.Write(ctx, cmd.Path); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintln(std.out, cmd.Path)
+	return err
+}
+
+type demoCmd struct {
+	Listen string `help:"Address and port." placeholder:"ADDRESS"`
+}
+
+// Run executes the command.
+func (cmd *demoCmd) Run(ctx context.Context, s *settings, c config.Config, std streams) (err error) {
+	if len(s.Source) == 0 {
+		if c.Sources, err = app.DemoShop(ctx, c.Data); err != nil {
+			return err
+		}
+	}
+	if c.Workspace == "" {
+		if c.Workspace, err = app.DemoWorkspaces(c.Data); err != nil {
+			return err
+		}
+	}
+	if c.Market.Store == "" {
+		c.Market.Store = config.Secret(filepath.Join(c.Data, config.DemoMarket))
+	}
+	return serve(ctx, c, std, func(address string) {
+		fmt.Fprintf(std.err, `
+The demo shop is being served at http://%s
+Ask it something:
+
+  curl -s http://%s/v1/chat/completions -H 'content-type: application/json' \
+    -d '{"model":"analyst","messages":[{"role":"user","content":%q}]}'
+
+or: bin/footnote ask --data %s %q        (stop the server with Ctrl+C)
+`, address, address, demo.Questions()[0], c.Data, demo.Questions()[0])
+	})
 }

@@ -7,10 +7,12 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/footnotehq/footnote/config"
 )
 
 func TestNamedSources(t *testing.T) {
-	configured := map[string]string{"shop": "/data/shop.db", "old": "/data/old.db"}
+	configured := config.Config{Sources: map[string]string{"shop": "/data/shop.db", "old": "/data/old.db"}}
 	for _, c := range []struct {
 		flags []string
 		want  map[string]string // nil: an error
@@ -62,8 +64,8 @@ func TestInvalidSources(t *testing.T) {
 		"a file":   {"FOOTNOTE_FUNCTIONS=shop=public.f", []string{"functions", `"shop=public.f"`, "sqlite"}},
 		"version":  {"FOOTNOTE_CACHE_VERSIONS=shop=SELECT 1", []string{"cache.versions", "shop", "sqlite"}},
 	} {
-		e := env{"FOOTNOTE_DATA=" + t.TempDir(), "FOOTNOTE_SOURCES=shop=shop.db,crm=postgres://db/crm", c.env}
-		_, err := (&settings{}).load(e, nil)
+		e := []string{"FOOTNOTE_DATA=" + t.TempDir(), "FOOTNOTE_SOURCES=shop=shop.db,crm=postgres://db/crm", c.env}
+		_, err := (&settings{}).load(e, "")
 		for _, want := range append(c.want, "") {
 			if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "hush") {
 				t.Errorf("%s: %v, want %q", what, err, want)
@@ -75,13 +77,13 @@ func TestInvalidSources(t *testing.T) {
 // TestSourceWithoutFunctions replaces a configured source that has functions and a version by a file, which can have
 // neither.
 func TestSourceWithoutFunctions(t *testing.T) {
-	e := env{"FOOTNOTE_DATA=" + t.TempDir(), "FOOTNOTE_SOURCES=shop=postgres://h/d"}
+	e := []string{"FOOTNOTE_DATA=" + t.TempDir(), "FOOTNOTE_SOURCES=shop=postgres://h/d"}
 	e = append(e, "FOOTNOTE_FUNCTIONS=shop=public.f", "FOOTNOTE_CACHE_VERSIONS=shop=SELECT max(at) FROM loads")
-	c, err := (&settings{Source: []string{"shop=copy.db"}}).load(e, nil)
+	c, err := (&settings{Source: []string{"shop=copy.db"}}).load(e, "")
 	if err != nil || c.Sources["shop"] != "copy.db" {
-		t.Errorf("%v, %v", c.Sources, err)
+		t.Errorf("sources: %v, %v", c.Sources, err)
 	}
-	if _, err := (&settings{Source: []string{"shop"}}).load(e, nil); err != nil {
+	if _, err := (&settings{Source: []string{"shop"}}).load(e, ""); err != nil {
 		t.Error(err)
 	}
 }
@@ -93,7 +95,7 @@ func TestSourcesWithPasswords(t *testing.T) {
 		"jdbc:nosuch://me:hush@h",
 		strings.Repeat("x", 65) + "=postgres://me:hush@h/d", strings.Repeat("hush", 20) + "=",
 	} {
-		_, err := (&settings{Source: []string{flag}}).load(env{"FOOTNOTE_DATA=" + t.TempDir()}, nil)
+		_, err := (&settings{Source: []string{flag}}).load([]string{"FOOTNOTE_DATA=" + t.TempDir()}, "")
 		if err == nil || strings.Contains(err.Error(), "hush") {
 			t.Errorf("--source %s: %v", flag, err)
 		}
@@ -138,6 +140,44 @@ func TestFiltersOfCommands(t *testing.T) {
 		if text := command(t, 1, args...); !strings.Contains(text, "the filter of sales cannot be enforced") ||
 			!strings.Contains(text, "organisation") {
 			t.Error(text)
+		}
+	}
+}
+
+// TestDemoDatabaseIsDefaultSource checks that demo.db in the working folder is used only if nothing else is named.
+func TestDemoDatabaseIsDefaultSource(t *testing.T) {
+	t.Chdir(t.TempDir())
+	load := func(env []string, flags ...string) map[string]string {
+		t.Helper()
+		c, err := (&settings{Source: flags}).load(env, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c.Sources
+	}
+	if got := load(nil); len(got) != 0 {
+		t.Errorf("without the file: %v", got)
+	}
+	for _, name := range []string{"demo.db", "other.db"} {
+		db, err := sql.Open("sqlite", name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := db.Exec("CREATE TABLE t (a)"); err != nil {
+			t.Fatal(err)
+		}
+		db.Close()
+	}
+	for what, got := range map[string]map[string]string{
+		"nothing": load(nil), "the environment": load([]string{"FOOTNOTE_SOURCES=x=other.db"}),
+		"a flag": load(nil, "x=other.db"),
+	} {
+		want := map[string]string{"x": "other.db"}
+		if what == "nothing" {
+			want = map[string]string{"demo": "demo.db"}
+		}
+		if !maps.Equal(got, want) {
+			t.Errorf("%s names %v, want %v", what, got, want)
 		}
 	}
 }

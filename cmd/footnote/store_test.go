@@ -68,7 +68,7 @@ func TestStoreSecret(t *testing.T) {
 	}
 }
 
-// TestDoctorReadsAllLogs checks folders that only the terminal has used, and folders that nobody has used.
+// TestDoctorReadsAllLogs checks folders that only the terminal has used, and unused folders.
 func TestDoctorReadsAllLogs(t *testing.T) {
 	data := t.TempDir()
 	if out := command(t, 0, "doctor", "--log", "--data", data); !strings.Contains(out, "no conversations yet") {
@@ -79,6 +79,6 @@ func TestDoctorReadsAllLogs(t *testing.T) {
 	command(t, 0, "ask", "--data", data, "--source", shop, "--model", "offline", "How many orders are there?")
 	if out := command(t, 0, "doctor", "--log", "--data", data); !strings.Contains(out, "log of ask") ||
 		!strings.Contains(out, "1 run ") {
-		t.Errorf("what was asked at the terminal is not read: %s", out)
+		t.Errorf("doctor did not read the terminal's log: %s", out)
 	}
 }

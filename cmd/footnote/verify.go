@@ -18,15 +18,6 @@ type verifyCmd struct {
 	JSON         bool   `name:"json" help:"Print one JSON object."`
 }
 
-// Help is shown by footnote verify --help.
-func (verifyCmd) Help() string {
-	return `Checks each footnote against the stored rows once more, and lists the numerals without one.
-
-  footnote verify conv_ABC --json
-
-Exit code 1 when a footnote does not hold.`
-}
-
 // verdict is the result of verify for one answer.
 type verdict struct {
 	Seq        int64                 `json:"seq"`
@@ -50,11 +41,7 @@ type verdicts struct {
 }
 
 // Run executes the command.
-func (cmd *verifyCmd) Run(ctx context.Context, s *settings, e env, std streams) (err error) {
-	c, err := s.load(e, nil)
-	if err != nil {
-		return err
-	}
+func (cmd *verifyCmd) Run(ctx context.Context, c config.Config, std streams) (err error) {
 	log, id, err := findConversation(ctx, c, cmd.Conversation)
 	if err != nil {
 		return err
@@ -108,15 +95,11 @@ func locate(ctx context.Context, log store.Store, id string) (string, error) {
 		_, err := log.Get(ctx, id)
 		return id, err
 	}
-	p := self()
-	heads, _, err := log.List(ctx, store.Page{Org: p.Org, User: p.User, Kind: "conversation", Limit: 1})
-	if err != nil {
-		return "", err
+	id, err := lastConversation(ctx, log)
+	if err == nil && id == "" {
+		err = footnote.Errorf(footnote.NotFound, "There is no conversation yet.")
 	}
-	if len(heads) == 0 {
-		return "", footnote.Errorf(footnote.NotFound, "There is no conversation yet.")
-	}
-	return heads[0].ID, nil
+	return id, err
 }
 
 // verify checks the footnotes of all answers of a conversation.
@@ -178,11 +161,11 @@ func printVerdicts(std streams, found verdicts) {
 			if wrong[[2]int{c.Start, c.End}] {
 				continue // reported below
 			}
-			where := c.Formula
-			if where == "" && c.Row != nil {
-				where = fmt.Sprintf("%s[%d].%s", c.Result, *c.Row, c.Column)
+			how := "found"
+			if c.Marked {
+				how = "marked by the model"
 			}
-			fmt.Fprintf(std.out, "  ok  %s = %s\n", safeText(c.Text), safeText(where))
+			fmt.Fprintf(std.out, "  ok  %s = %s (%s)\n", safeText(c.Text), safeText(evidence(c)), how)
 		}
 		for _, u := range v.Unresolved {
 			fmt.Fprintf(std.out, "  ??  %s: %s\n", safeText(u.Text), safeText(u.Reason))

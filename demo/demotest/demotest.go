@@ -1,5 +1,5 @@
-// Package demotest provides the demo shop to tests. It generates the rows once per test process: they are always the
-// same, and generating them costs more than most tests that use them.
+// Package demotest provides the demo shop to tests. It writes the database once per test process, because that costs
+// more than most tests that use it.
 package demotest
 
 import (

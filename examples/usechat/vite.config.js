@@ -1,7 +1,7 @@
 import react from '@vitejs/plugin-react';
 import { defineConfig } from 'vite';
 
-// The page and the API share one origin: what begins with /api goes to Footnote.
+// The page and the API share one origin: paths that begin with /api go to Footnote.
 // With API keys the key is added here, so that no browser ever holds it.
 const key = process.env.FOOTNOTE_KEY;
 const proxy = {

@@ -47,7 +47,7 @@ func TestSessionSurvivesRestart(t *testing.T) {
 	}
 	for name, k := range map[string]*session.Keeper{"at once": again, "after a restart": open(t, folder)} {
 		if _, ok, _ := k.Check(t.Context(), token); ok {
-			t.Errorf("%s: the session goes on after it was ended", name)
+			t.Errorf("%s: the session is still valid after it ended", name)
 		}
 		if _, ok, _ := k.Check(t.Context(), other); !ok {
 			t.Errorf("%s: another session was ended, too", name)
@@ -122,7 +122,7 @@ func TestTornSignOut(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, ok, _ := open(t, folder).Check(t.Context(), token); ok {
-		t.Error("the session goes on after a restart")
+		t.Error("the session survived a restart")
 	}
 	if err := os.WriteFile(filepath.Join(folder, "session.ended"), []byte(strings.Repeat("x", 1<<20)),
 		0o600); err != nil {

@@ -28,8 +28,8 @@ const tokenBytes = 32
 // not enough to use a session, or to find out whose it is.
 type Shared struct{ store SessionStore }
 
-// Share returns a Shared that stores sessions in a store.
-func Share(store SessionStore) *Shared { return &Shared{store} }
+// NewShared returns a Shared that stores sessions in a store.
+func NewShared(store SessionStore) *Shared { return &Shared{store} }
 
 // DigestOf returns the digest that represents an API key. It is not part of any token, and is only stored
 // encrypted.

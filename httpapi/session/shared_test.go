@@ -31,7 +31,7 @@ func (m *memory) EndSession(_ context.Context, id []byte) error {
 
 func TestSharedSessions(t *testing.T) {
 	ctx, shelf := t.Context(), &memory{kept: map[string][]byte{}}
-	a, b := session.Share(shelf), session.Share(shelf)
+	a, b := session.NewShared(shelf), session.NewShared(shelf)
 	key := a.DigestOf("key-of-ada")
 	if key != b.DigestOf("key-of-ada") || key == a.DigestOf("key-of-bob") {
 		t.Fatal("two servers know a key by different digests, or two keys by one")
@@ -65,7 +65,7 @@ func TestSharedSessions(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, ok, _ := a.Check(ctx, token); ok {
-		t.Error("the session goes on where it began")
+		t.Error("the session is still valid on the server that created it")
 	}
 	if _, ok, _ := a.Check(ctx, other); !ok {
 		t.Error("another session was ended, too")

@@ -291,24 +291,12 @@ func (m *mirror) complete(msg footnote.AssistantMessage) bool {
 			b.ended && text != said {
 			return false
 		}
-		rest[b] = inside(text[len(said):])
+		rest[b] = strictjson.AppendEscaped(nil, text[len(said):])
 	}
 	for b, more := range rest {
 		b.Grow(more)
 	}
 	return true
-}
-
-// inside returns a text as the inside of a JSON string.
-func inside(text string) []byte {
-	if text == "" {
-		return nil
-	}
-	quoted, err := strictjson.Encode(text)
-	if err != nil {
-		return nil // strings always encode
-	}
-	return quoted[1 : len(quoted)-1]
 }
 
 // breakOff ends the message in progress, if any. The part that was shown stays, and is marked as broken off.

@@ -8,6 +8,7 @@
 package relay
 
 import (
+	"cmp"
 	"context"
 	"iter"
 	"log/slog"
@@ -68,12 +69,8 @@ const (
 
 // New returns a relay. The caller must close it.
 func New(opts Options) *Relay {
-	if opts.Logger == nil {
-		opts.Logger = slog.New(slog.DiscardHandler)
-	}
-	if opts.Poll <= 0 {
-		opts.Poll = time.Second
-	}
+	opts.Logger = cmp.Or(opts.Logger, slog.New(slog.DiscardHandler))
+	opts.Poll = cmp.Or(max(opts.Poll, 0), time.Second)
 	r := &Relay{opts: opts, mirrors: map[string]*mirror{}}
 	r.ctx, r.cancel = context.WithCancel(context.Background())
 	return r

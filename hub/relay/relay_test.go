@@ -162,7 +162,7 @@ func (w *world) event(body footnote.Body) {
 	w.owner.Publish(events...)
 }
 
-// transcript is what a reader saw: events, and between them blocks with their text.
+// transcript holds what a reader received: events and, between them, blocks with their text.
 type transcript struct {
 	mu    sync.Mutex // guards below
 	lines []string
@@ -214,7 +214,7 @@ func (tr *transcript) add(e hub.Entry) {
 	tr.lines = append(tr.lines, line)
 }
 
-// check verifies that what was shown of a message is exactly its text.
+// check verifies that the deltas of each message add up to exactly its text.
 func (tr *transcript) check(m footnote.AssistantMessage) {
 	for i, escaped := range tr.text {
 		var b struct{ Text, Thinking string }

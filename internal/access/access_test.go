@@ -30,28 +30,23 @@ func TestRules(t *testing.T) {
 		name string
 		want bool
 	}{
-		{
-			"a name", user, a.Assistant, "analyst", true,
-		}, {"another name", user, a.Assistant, "coder", false}, {"a list that is left out", user, a.Tier, "low", false},
-		{
-			"a glob", user, a.Source, "shop_eu", true,
-		}, {
-			"another source", user, a.Source, "crm", false,
-		}, {"of a role", user, a.Source, "pay", false}, {"an upload", user, a.Source, "mine_1", true},
+		{"a name", user, a.Assistant, "analyst", true},
+		{"another name", user, a.Assistant, "coder", false},
+		{"a list that is left out", user, a.Tier, "low", false},
+		{"a glob", user, a.Source, "shop_eu", true},
+		{"another source", user, a.Source, "crm", false},
+		{"of a role", user, a.Source, "pay", false},
+		{"an upload", user, a.Source, "mine_1", true},
 		{"a name with a slash", user, a.Model, "vendor/model", true},
-		{
-			"the role", boss, a.Source, "pay", true,
-		}, {
-			"both rules", boss, a.Source, "shop_eu", true,
-		}, {"tools of the role", boss, a.Tool, "run_query", true}, {"no other", boss, a.Tool, "bash", false},
-		{
-			"another org", beta, a.Source, "pay", true,
-		}, {"what its rules do not name", beta, a.Assistant, "analyst", false},
-		{
-			"an empty list", eve, a.Assistant, "analyst", false,
-		}, {
-			"the role elsewhere", eve, a.Source, "pay", false,
-		}, {"nobody", footnote.Principal{}, a.Assistant, "analyst", false},
+		{"the role", boss, a.Source, "pay", true},
+		{"both rules", boss, a.Source, "shop_eu", true},
+		{"tools of the role", boss, a.Tool, "run_query", true},
+		{"no other", boss, a.Tool, "bash", false},
+		{"another org", beta, a.Source, "pay", true},
+		{"what its rules do not name", beta, a.Assistant, "analyst", false},
+		{"an empty list", eve, a.Assistant, "analyst", false},
+		{"the role elsewhere", eve, a.Source, "pay", false},
+		{"nobody", footnote.Principal{}, a.Assistant, "analyst", false},
 	} {
 		if got := c.ask(c.p, c.name); got != c.want {
 			t.Errorf("%s: %v", c.what, got)

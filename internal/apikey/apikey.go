@@ -64,8 +64,8 @@ type KeyStore interface {
 
 // Ring looks up the principals of keys. It is safe for concurrent use.
 type Ring struct {
-	log KeyStore
-	now func() time.Time
+	store KeyStore
+	now   func() time.Time
 
 	mu    sync.Mutex // guards below
 	cache map[string]cachedKey
@@ -78,8 +78,8 @@ type cachedKey struct {
 }
 
 // NewRing returns a ring over the keys in a store.
-func NewRing(log KeyStore) *Ring {
-	return &Ring{log: log, now: time.Now, cache: map[string]cachedKey{}}
+func NewRing(store KeyStore) *Ring {
+	return &Ring{store: store, now: time.Now, cache: map[string]cachedKey{}}
 }
 
 // HasFormat reports whether a text has the format of a key, whether or not the key exists.
@@ -129,11 +129,8 @@ func (r *Ring) checkValid(k store.Key) error {
 		return footnote.Errorf(footnote.Unauthorized, "The API key has expired.")
 	}
 	if err := k.Principal.Check(); err != nil { // created before names were checked
-		return &footnote.Error{
-			Code:    footnote.Unauthorized,
-			Message: "The API key has a name or role that is not accepted. Make a new one.",
-			Err:     err,
-		}
+		return footnote.Wrapf(footnote.Unauthorized, err,
+			"The API key has a name or role that is not accepted. Make a new one.")
 	}
 	return nil
 }
@@ -148,7 +145,7 @@ func (r *Ring) find(ctx context.Context, id string) (store.Key, error) {
 	if ok && now.Sub(k.at) < cacheTime {
 		return k.key, nil
 	}
-	key, err := r.log.Key(ctx, id)
+	key, err := r.store.Key(ctx, id)
 	if footnote.CodeOf(err) == footnote.NotFound {
 		return store.Key{}, errUnknown
 	}

@@ -176,12 +176,15 @@ func TestKeysOfUnreadableNames(t *testing.T) {
 		{
 			Org:  "acme",
 			User: "ann\nbob",
-		}, {Org: "ac\u202eme", User: "ann"}, {Org: "acme", User: "ann", Roles: []string{"a\x00b"}},
+		},
+		{Org: "ac\u202eme", User: "ann"},
+		{Org: "acme", User: "ann", Roles: []string{"a\x00b"}},
 		{
 			Org:        "acme",
 			User:       "ann",
 			Attributes: map[string]string{"region": "eu\U000e0041"},
-		}, {Org: "acme", User: "ann", Attributes: map[string]string{"re\tgion": "eu"}},
+		},
+		{Org: "acme", User: "ann", Attributes: map[string]string{"re\tgion": "eu"}},
 	} {
 		key, kept := New(p, time.Time{})
 		if err := sqlitetest.New(t).AddKey(t.Context(), kept); footnote.CodeOf(err) != footnote.InvalidRequest {

@@ -210,7 +210,7 @@ func TestConversations(t *testing.T) {
 	g.call("GET", "/api/conversations/"+id, nil, 200, &c)
 	if c.Title != "How many orders are there?" || c.Assistant != "analyst" || len(c.Sources) != 1 ||
 		c.Sources[0] != "shop" || c.Last == 0 || c.Model == "" {
-		t.Errorf("%+v", c)
+		t.Errorf("conversation: %+v", c)
 	}
 	var list struct {
 		Conversations []conv
@@ -323,12 +323,12 @@ func TestTurnsAndStop(t *testing.T) {
 	}
 	turns := "/api/conversations/" + id + "/turns"
 	for name, body := range map[string]map[string]any{
-		"nothing":           {},
-		"two kinds":         {"text": "x", "regenerate": true},
-		"no answers":        {"answers": []any{}},
-		"context alone":     {"context": "x"},
-		"answer without id": {"answers": []any{map[string]any{"content": "x"}}},
-		"answer of nothing": {"answers": []any{map[string]any{"call_id": "c"}}},
+		"nothing":                {},
+		"two kinds":              {"text": "x", "regenerate": true},
+		"no answers":             {"answers": []any{}},
+		"context alone":          {"context": "x"},
+		"answer without id":      {"answers": []any{map[string]any{"content": "x"}}},
+		"answer without content": {"answers": []any{map[string]any{"call_id": "c"}}},
 		"ragged rows": {
 			"answers": []any{
 				map[string]any{
@@ -372,11 +372,11 @@ func TestResultPages(t *testing.T) {
 	g.call("GET", "/api/results/"+id, nil, 200, &all)
 	if all.ID != id || all.Source != "shop" || !strings.Contains(all.SQL, "SELECT") || len(all.Rows) != all.RowCount ||
 		all.RowCount < 3 || len(all.Columns) != 2 {
-		t.Fatalf("%+v", all)
+		t.Fatalf("all rows: %+v", all)
 	}
 	g.call("GET", "/api/results/"+id+"?offset=1&limit=1", nil, 200, &page)
 	if len(page.Rows) != 1 || page.Offset != 1 || page.Rows[0][0] != all.Rows[1][0] {
-		t.Errorf("%+v", page)
+		t.Errorf("second page: %+v", page)
 	}
 	g.call("GET", "/api/results/"+id+"?offset=1000", nil, 200, &page)
 	if page.Rows == nil || len(page.Rows) != 0 {
@@ -397,16 +397,28 @@ func TestResultFiles(t *testing.T) {
 	g.call("GET", "/api/results/"+id, nil, 200, &all)
 	for format, begin := range map[string]string{
 		"csv": "category,", "json": "[\n{\"category\":", "xlsx": "PK\x03\x04", "arrow": "\xff\xff\xff\xff",
+		"parquet": "PAR1",
 	} {
 		w := g.do(g.request("GET", "/api/results/"+id+"?format="+format, nil))
 		h := w.Header()
 		if w.Code != 200 || !strings.HasPrefix(w.Body.String(), begin) ||
-			!strings.HasPrefix(h.Get("Content-Disposition"), `attachment; filename="conv_`) ||
+			!strings.HasPrefix(h.Get("Content-Disposition"), "attachment; filename=conv_") ||
 			h.Get("X-Content-Type-Options") != "nosniff" {
 			t.Errorf("%s: %d %v %.60q", format, w.Code, h, w.Body)
 		}
 		if format == "csv" && strings.Count(w.Body.String(), "\r\n") != all.RowCount+1 {
 			t.Errorf("csv: %s", w.Body)
+		}
+	}
+	for name, want := range map[string]string{
+		"revenue-by-month": "attachment; filename=revenue-by-month.csv",
+		"%C3%BC":           "attachment; filename*=utf-8''%C3%BC.csv",
+		"../a%0d%0ab":      "attachment; filename=..ab.csv", "%ff": "attachment; filename=" + id + ".csv",
+		strings.Repeat("x", 200): "attachment; filename=" + strings.Repeat("x", 100) + ".csv",
+	} {
+		w := g.do(g.request("GET", "/api/results/"+id+"?format=csv&name="+name, nil))
+		if got := w.Header().Get("Content-Disposition"); w.Code != 200 || got != want {
+			t.Errorf("name %s: %d %q, want %q", name, w.Code, got, want)
 		}
 	}
 	g.refused(g.request("GET", "/api/results/"+id+"?format=pdf", nil), 400, "invalid_request")
@@ -429,7 +441,7 @@ func TestPersonsQuery(t *testing.T) {
 	g.call("POST", address, map[string]any{"sql": "SELECT count(*) AS n FROM orders"}, 200, &a)
 	if a.Result.ID != "" || a.Result.RowCount != 1 || len(a.Result.Rows) != 1 || a.Result.Columns[0].Name != "n" ||
 		a.Result.MS == nil {
-		t.Errorf("%+v", a)
+		t.Errorf("result: %+v", a)
 	}
 	id := g.ask("revenue by category")
 	before := len(g.events(id))
@@ -469,22 +481,24 @@ func TestPersonsQuery(t *testing.T) {
 	g.call("GET", "/api/results/"+here.ID, nil, 200, &stored)
 	if stored.SQL != "SELECT x FROM mine" || stored.Source != "client" || stored.RowCount != 70 ||
 		len(stored.Rows) != 0 {
-		t.Errorf("%+v", stored)
+		t.Errorf("stored result of the browser: %+v", stored)
 	}
 	for _, body := range []map[string]any{
+		{"sql": "SELECT 1"},
 		{
-			"sql": "SELECT 1",
-		}, {
 			"sql":      " ",
 			"replaces": "r1",
-		}, {
+		},
+		{
 			"sql":      "SELECT 1",
 			"replaces": "r99",
-		}, {
+		},
+		{
 			"sql":       "SELECT 1",
 			"replaces":  "r1",
 			"row_count": -1,
-		}, {"sql": "SELECT 1", "replaces": "r1", "rows": []any{}},
+		},
+		{"sql": "SELECT 1", "replaces": "r1", "rows": []any{}},
 	} {
 		g.refused(g.request("POST", ran, body), 400, "invalid_request")
 	}
@@ -510,13 +524,15 @@ func TestFeedback(t *testing.T) {
 	}, 204, nil)
 	events := g.events(id)
 	if last := events[len(events)-1]; last.Kind != "feedback" || !strings.Contains(string(last.Body), "Too short.") {
-		t.Errorf("%s", kinds(events))
+		t.Errorf("want feedback as the last event: %s", kinds(events))
 	}
 	for _, wrong := range []map[string]any{
 		{
 			"conversation": id,
 			"seq":          answered,
-		}, {"conversation": id, "seq": 1, "good": true}, {"conversation": id, "seq": -1, "good": true},
+		},
+		{"conversation": id, "seq": 1, "good": true},
+		{"conversation": id, "seq": -1, "good": true},
 	} {
 		g.refused(g.request("POST", "/api/feedback", wrong), 400, "invalid_request")
 	}
@@ -530,7 +546,7 @@ func TestDataBrowser(t *testing.T) {
 	g.call("GET", "/api/sources", nil, 200, &sources)
 	if len(sources.Sources) != 1 || sources.Sources[0].Name != "shop" || sources.Sources[0].Engine != "sqlite" ||
 		!sources.Sources[0].OK || sources.Sources[0].Tables < 4 {
-		t.Errorf("%+v", sources)
+		t.Errorf("sources: %+v", sources)
 	}
 	var schema httpapi.SourceSchema
 	g.call("GET", "/api/sources/shop/schema", nil, 200, &schema)
@@ -551,7 +567,7 @@ func TestDataBrowser(t *testing.T) {
 	var samples result
 	g.call("GET", "/api/sources/shop/samples?table=orders&limit=3", nil, 200, &samples)
 	if len(samples.Rows) != 3 || samples.Columns[0].Name != "id" {
-		t.Errorf("%+v", samples)
+		t.Errorf("samples: %+v", samples)
 	}
 	var d httpapi.Distribution
 	g.call("GET", "/api/sources/shop/distribution?table=orders&column=status", nil, 200, &d)
@@ -583,7 +599,7 @@ func TestSuggestions(t *testing.T) {
 	var s struct{ Suggestions []struct{ Text string } }
 	g.call("GET", "/api/suggestions?source=shop", nil, 200, &s)
 	if len(s.Suggestions) != 6 {
-		t.Fatalf("%+v", s)
+		t.Fatalf("suggestions: %+v", s)
 	}
 	for _, q := range s.Suggestions {
 		events := g.settle(g.ask(q.Text))
@@ -605,7 +621,7 @@ func TestAssistants(t *testing.T) {
 	g.call("GET", "/api/assistants", nil, 200, &a)
 	if len(a.Assistants) == 0 || a.Assistants[0].Name != "analyst" || !a.Assistants[0].Available ||
 		a.Assistants[0].Title == "" || len(a.Assistants[0].Tools) < 5 || a.Assistants[0].Tools[0].Verdict != "allow" {
-		t.Errorf("%+v", a)
+		t.Errorf("assistants: %+v", a)
 	}
 }
 
@@ -640,7 +656,7 @@ func TestSession(t *testing.T) {
 	cookies := w.Result().Cookies()
 	if w.Code != 204 || len(cookies) != 1 || !cookies[0].HttpOnly || cookies[0].SameSite != http.SameSiteStrictMode ||
 		cookies[0].Path != "/" || strings.Contains(cookies[0].Value, "ada") {
-		t.Fatalf("%d %+v", w.Code, cookies)
+		t.Fatalf("sign-in: %d %+v", w.Code, cookies)
 	}
 	with := func(r *http.Request) *http.Request { r.AddCookie(cookies[0]); return r }
 	if read(with(bare("GET", "/api/session", nil))); !about.SignedIn || about.User != "ada" {
@@ -694,6 +710,14 @@ func TestSessionEndsWithKey(t *testing.T) {
 	}
 }
 
+// ownResult is the response to a statement of a person's own.
+type ownResult struct {
+	Result struct {
+		ID   string
+		Rows [][]any
+	}
+}
+
 // upload builds a request that posts a file as a form.
 func (g *rig) upload(name string, data []byte) *http.Request {
 	g.t.Helper()
@@ -720,7 +744,7 @@ func TestUploads(t *testing.T) {
 	if err := json.Unmarshal(w.Body.Bytes(),
 		&up); err != nil || w.Code != 201 || up.Engine != "sqlite" || !up.Uploaded || up.Tables < 4 ||
 		!strings.HasPrefix(up.Name, "my_shop") {
-		t.Fatalf("%d %s", w.Code, w.Body)
+		t.Fatalf("upload: %d %s", w.Code, w.Body)
 	}
 	ask := func() {
 		t.Helper()
@@ -735,7 +759,7 @@ func TestUploads(t *testing.T) {
 		var c conv
 		g.call("GET", "/api/conversations/"+run.Conversation, nil, 200, &c)
 		if len(c.Sources) != 1 || c.Sources[0] != up.Name {
-			t.Errorf("%+v", c)
+			t.Errorf("conversation about the upload: %+v", c)
 		}
 	}
 	ask()
@@ -747,7 +771,7 @@ func TestUploads(t *testing.T) {
 	var list struct{ Sources []httpapi.SourceInfo }
 	g.call("GET", "/api/sources", nil, 200, &list)
 	if len(list.Sources) != 2 || !list.Sources[1].Uploaded || list.Sources[1].Rows == nil {
-		t.Errorf("%+v", list)
+		t.Errorf("sources: %+v", list)
 	}
 	for _, q := range []struct {
 		method, target string
@@ -809,12 +833,12 @@ func TestCSVUpload(t *testing.T) {
 	var up httpapi.SourceInfo
 	if err := json.Unmarshal(w.Body.Bytes(), &up); err != nil || w.Code != 201 || up.Engine != "duckdb" ||
 		up.Rows == nil || *up.Rows != 2 {
-		t.Fatalf("%d %s", w.Code, w.Body)
+		t.Fatalf("upload: %d %s", w.Code, w.Body)
 	}
 	var a struct{ Result result }
 	g.call("POST", "/api/sources/"+up.Name+"/query", map[string]any{"sql": "SELECT sum(amount) FROM sales"}, 200, &a)
 	if len(a.Result.Rows) != 1 || a.Result.Rows[0][0] != 42.0 && a.Result.Rows[0][0] != "42" {
-		t.Errorf("%+v", a)
+		t.Errorf("answer about the upload: %+v", a)
 	}
 	g.refused(g.request("POST", "/api/sources/"+up.Name+"/query", map[string]any{
 		"sql": "SELECT * FROM read_csv('/etc/passwd')",
@@ -829,7 +853,7 @@ func TestExportAndMessages(t *testing.T) {
 		!strings.Contains(page, `href="#r1-`) || !strings.Contains(page, "SELECT") ||
 		!strings.Contains(w.Header().Get("Content-Security-Policy"), "default-src 'none'") ||
 		!strings.HasPrefix(w.Header().Get("Content-Disposition"), "attachment") {
-		t.Errorf("%d %v %s", w.Code, w.Header(), page)
+		t.Errorf("export: %d %v %s", w.Code, w.Header(), page)
 	}
 	g.refused(g.request("GET", "/api/conversations/"+id+"/export?format=pdf", nil), 400, "invalid_request")
 	var m struct {
@@ -841,7 +865,7 @@ func TestExportAndMessages(t *testing.T) {
 	g.call("GET", "/api/conversations/"+id+"/messages", nil, 200, &m)
 	if len(m.Messages) != 2 || m.Messages[0].Role != "user" || m.Messages[0].Parts[0].Text != "revenue by category" ||
 		m.Messages[1].Role != "assistant" || len(m.Messages[1].Parts) < 2 {
-		t.Errorf("%+v", m)
+		t.Errorf("messages: %+v", m)
 	}
 }
 
@@ -867,7 +891,7 @@ func TestUsageEndpoint(t *testing.T) {
 	}
 	g.call("GET", "/api/usage", nil, 200, &before)
 	if before.Used != 122 || len(before.Days) != 1 || before.Days[0].Tokens != 122 {
-		t.Errorf("%+v", before)
+		t.Errorf("usage: %+v", before)
 	}
 	g.call("DELETE", "/api/conversations/"+id, nil, 204, nil)
 	if g.call("GET", "/api/usage", nil, 200, &after); after.Used != before.Used {

@@ -16,7 +16,6 @@ import (
 	"slices"
 	"sync/atomic"
 	"syscall"
-	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -26,7 +25,6 @@ import (
 	"github.com/footnotehq/footnote/audit"
 	"github.com/footnotehq/footnote/cite"
 	"github.com/footnotehq/footnote/config"
-	"github.com/footnotehq/footnote/httpapi"
 	"github.com/footnotehq/footnote/hub"
 	"github.com/footnotehq/footnote/hub/relay"
 	"github.com/footnotehq/footnote/internal/access"
@@ -40,25 +38,26 @@ import (
 	"github.com/footnotehq/footnote/model/claude"
 	"github.com/footnotehq/footnote/model/offline"
 	"github.com/footnotehq/footnote/model/price"
-	"github.com/footnotehq/footnote/protocol/openai"
 	"github.com/footnotehq/footnote/source"
 	"github.com/footnotehq/footnote/source/catalog"
 	"github.com/footnotehq/footnote/store"
 	"github.com/footnotehq/footnote/store/sqlite"
 	"github.com/footnotehq/footnote/tool/cache"
+	"github.com/footnotehq/footnote/tool/calculate"
 	"github.com/footnotehq/footnote/tool/workspace"
 )
 
-// App is the assembled program: everything that the endpoints and commands of one process use. Close ends what it
-// runs and closes what it opened.
+// App is the assembled program: everything that the endpoints and commands of one process use. Close ends its
+// goroutines and closes its resources.
 type App struct {
 	cfg         config.Config
 	version     string
 	out         io.Writer // of the audit's lines; nil when they go to a file alone
 	log         *slog.Logger
 	children    children
-	sources     sources // the configured ones
-	rowsPerUser bool    // one of their engines has RowsPerUser
+	calculator  calculate.Engine // nil without DuckDB
+	sources     sources          // the configured ones
+	rowsPerUser bool             // one of their engines has RowsPerUser
 	catalog     *catalog.Catalog
 	access      *access.Rules // nil: everyone may use everything
 	usage       *usage.Totals
@@ -154,6 +153,7 @@ func Open(ctx context.Context, c config.Config, o Options) (_ *App, err error) {
 	a.ledger = a.newLedger(counter)
 	a.children = newChildren(c)
 	a.onClose(a.children.close)
+	a.calculator = a.children.calculator(c, log)
 	for name, address := range c.Sources {
 		if err := checkNotStore(name, address, DataFile(c, folder)); err != nil {
 			return nil, err
@@ -196,58 +196,11 @@ func (a *App) drive(ctx context.Context) (err error) {
 	a.engine, err = agent.New(agent.Options{
 		Standing: func(ctx context.Context, key string) error { _, err := a.ring.PrincipalOf(ctx, key); return err },
 		Log:      a.store, Hub: a.hub, Assistants: a.assistants, Resolve: resolve, Budget: a.ledger,
-		Access:  a.allowed(),
+		Marks:   newMarks(a.cfg, a.metrics, a.log),
 		Metrics: watched{a.metrics, a.audit}, Tracer: tracer, Logger: a.log, Shared: shared(a.store),
-		Relay:  a.publish(),
-		Recall: a.cfg.Recall, Now: clock(a.store),
-		Refused: a.refused,
+		Access: a.allowed(), Relay: a.publish(), Recall: a.cfg.Recall, Now: clock(a.store), Refused: a.refused,
 	})
 	return err
-}
-
-// refused tells the audit about a question that a limit refused before its run began.
-func (a *App) refused(t agent.Turn, err error) {
-	e := audit.NewEntry("audit", time.Now())
-	e.SessionID, e.Org, e.User = t.Conversation, t.Principal.Org, t.Principal.User
-	e.Protocol, e.RequestID, e.Question = t.Protocol, t.RequestID, t.Text
-	e.Failed(err)
-	a.inbox.Add(e)
-}
-
-// sideJob tells the audit about a model call for the side traffic of a chat front end.
-func (a *App) sideJob(ctx context.Context, j openai.SideJob) {
-	e := a.outsideLog(ctx, httpapi.PrincipalOf(ctx), "side_job", "openai", j.Spent, j.Took, j.Err)
-	e.Question, e.Response = j.Prompt, j.Text
-	a.inbox.Add(e)
-}
-
-// queried tells the audit about a person's own statement that the log does not hold.
-func (a *App) queried(ctx context.Context, q httpapi.OwnQuery) {
-	p := httpapi.PrincipalOf(ctx)
-	e := audit.NewEntry("query", time.Now())
-	e.SessionID, e.Org, e.User = q.Conversation, p.Org, p.User
-	e.Protocol, e.RequestID = "app", footnote.OriginOf(ctx).Request
-	e.Metadata.DurationSeconds = q.Took.Seconds()
-	if q.Err != nil {
-		e.Failed(q.Err)
-	}
-	e.Statement(q.Statement)
-	a.inbox.Add(e)
-}
-
-// outsideLog returns an audit entry about a model call of which the log holds only the numbers.
-func (a *App) outsideLog(
-	ctx context.Context, p footnote.Principal, kind, protocol string,
-	spent footnote.Spent, took time.Duration, err error,
-) audit.Entry {
-	e := audit.NewEntry(kind, time.Now())
-	e.Org, e.User, e.Protocol, e.RequestID = p.Org, p.User, protocol, footnote.OriginOf(ctx).Request
-	e.Metadata.Model = cmp.Or(spent.Model, a.assistant.ModelName)
-	e.Took(spent.Usage, spent.Cost, took.Milliseconds())
-	if err != nil {
-		e.Failed(err)
-	}
-	return e
 }
 
 // tracer returns the tracer for runs, or nil when traces are off.
@@ -314,18 +267,6 @@ func (a *App) newLedger(counter ledger.Counter) *ledger.Ledger {
 		Store: a.store, Allow: allowances(a.cfg), Multipliers: multipliers(a.cfg), ToolPrices: toolPrices(a.cfg),
 		Counter: counter, Wait: a.cfg.Limits.BudgetWait, Logger: a.log,
 	})
-}
-
-// watched wakes the audit when a run ends.
-type watched struct {
-	*telemetry.Metrics
-	audit *audit.Audit
-}
-
-// RunEnded implements agent.Metrics.
-func (w watched) RunEnded(assistant, outcome string, d time.Duration) {
-	w.Metrics.RunEnded(assistant, outcome, d)
-	w.audit.Wake()
 }
 
 // onClose registers a function for Close, which calls them in reverse order.
@@ -425,7 +366,9 @@ func (a *App) opening(ctx context.Context, p footnote.Principal, asked []string)
 	fresh := &opened{
 		version: version,
 		names:   names,
-		system:  prompt.Blocks(prompt.Build(prompt.Options{Sources: described, Charts: true})),
+		system: prompt.Blocks(prompt.Build(prompt.Options{
+			Sources: described, Charts: true, Results: a.calculator != nil,
+		})),
 	}
 	a.opened.Store(fresh)
 	return fresh.system, fresh.names, nil
@@ -476,28 +419,23 @@ type opened struct {
 	system  json.RawMessage
 }
 
-// resolve finds the footnotes of an answer. hints are footnotes proposed by the model, which it checks like all others.
-func resolve(text, question string, tables []agent.Table,
-	hints []footnote.Cite) ([]footnote.Cite, []footnote.Unresolved) {
-	results := make([]cite.Table, len(tables))
-	for i, t := range tables {
-		results[i] = cite.Table{
-			ID: t.ID, SQL: t.SQL, RowCount: t.RowCount,
-			Result: footnote.Result{Columns: t.Columns, Rows: t.Rows, Truncated: t.Truncated},
-		}
+// resolve finds the footnotes of an answer. It checks those that the model proposed, by marks or otherwise, like all
+// others.
+func resolve(d agent.Draft) (r agent.Resolved) {
+	var marks cite.Marks
+	r.Cites, r.Unresolved, marks = cite.ResolveMarked(d.Text, d.Tables, d.Question, d.Marks)
+	r.MarksHeld, r.MarksBroken = marks.Held, marks.Broken
+	if len(d.Hints) > 0 {
+		r.Cites, r.Unresolved = merge(d.Text, d.Tables, r.Cites, r.Unresolved, d.Hints)
 	}
-	found, open := cite.Resolve(text, results, question)
-	if len(hints) == 0 {
-		return found, open
-	}
-	return merge(text, results, found, open, hints)
+	return r
 }
 
 // merge adds hints, the footnotes proposed by the model, and prefers them where they are correct.
-func merge(text string, results []cite.Table, found []footnote.Cite, open []footnote.Unresolved,
+func merge(text string, tables []footnote.Table, found []footnote.Cite, open []footnote.Unresolved,
 	hints []footnote.Cite) ([]footnote.Cite, []footnote.Unresolved) {
 	wrong := map[[2]int]bool{}
-	for _, p := range cite.Verify(text, hints, results) {
+	for _, p := range cite.Verify(text, hints, tables) {
 		wrong[[2]int{p.Cite.Start, p.Cite.End}] = true
 	}
 	own := slices.Clone(hints) // not nil: merge is called with hints
@@ -523,9 +461,7 @@ func (a *App) describe() string {
 // openModules opens the optional parts of the program.
 func (a *App) openModules(ctx context.Context, list []module.Module) error {
 	for _, m := range list {
-		opened, err := m.Open(ctx, module.Env{
-			Config: a.cfg, Log: a.store, Hub: a.hub, Tiers: a.tiers(), Logger: a.log,
-		})
+		opened, err := m.Open(ctx, module.Env{Config: a.cfg, Log: a.store, Hub: a.hub, Tiers: a.tiers(), Logger: a.log})
 		if err != nil {
 			return err
 		}

@@ -4,21 +4,28 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/agent"
 	"github.com/footnotehq/footnote/agent/prompt"
 	"github.com/footnotehq/footnote/config"
+	"github.com/footnotehq/footnote/internal/doctor"
 	"github.com/footnotehq/footnote/model/offline"
+	"github.com/footnotehq/footnote/source"
+	"github.com/footnotehq/footnote/store/transfer"
 	"github.com/footnotehq/footnote/tool"
 	"github.com/footnotehq/footnote/tool/ask"
 	"github.com/footnotehq/footnote/tool/browser"
+	"github.com/footnotehq/footnote/tool/calculate"
 	"github.com/footnotehq/footnote/tool/chart"
 	"github.com/footnotehq/footnote/tool/profile"
 	"github.com/footnotehq/footnote/tool/query"
 	"github.com/footnotehq/footnote/tool/schema"
+	"github.com/footnotehq/footnote/tool/search"
 )
 
 // allAssistants returns the assistants of the process, the default one first.
@@ -61,8 +68,7 @@ func (a *App) limits() agent.Limits {
 	c := a.cfg
 	return agent.Limits{
 		Steps: c.MaxTurns, MicroUSD: int64(c.MaxBudgetUSD * 1e6), Run: c.RunTimeout, Tool: c.ToolTimeout,
-		Park:      c.ParkTimeout,
-		InputSize: c.InputMaxChars, Events: c.MaxEvents, History: c.MaxHistory,
+		Park: c.ParkTimeout, InputSize: c.InputMaxChars, Events: c.MaxEvents, History: c.MaxHistory,
 	}
 }
 
@@ -86,6 +92,9 @@ func (a *App) analyst(ctx context.Context) (*agent.Assistant, error) {
 	var tools []tool.Tool
 	tools = append(tools, query.New(query.Options{Sources: a.catalog})...)
 	tools = append(tools, profile.New(profile.Options{Sources: a.catalog})...)
+	if a.calculator != nil {
+		tools = append(tools, calculate.New(a.calculator))
+	}
 	tools = append(tools, chart.New())
 	tools, err := a.searchTool(ctx, tools)
 	if err != nil {
@@ -100,8 +109,7 @@ func (a *App) analyst(ctx context.Context) (*agent.Assistant, error) {
 	}
 	return &agent.Assistant{
 		Name: "analyst", Title: "Analyst", Description: "Answers questions from the databases of this server.",
-		Aliases: []string{"claude-da/analyst"},
-		Tools:   a.cached(tools), Opening: a.opening, Policy: a.policy(),
+		Aliases: []string{"claude-da/analyst"}, Tools: a.cached(tools), Opening: a.opening, Policy: a.policy(),
 	}, nil
 }
 
@@ -127,8 +135,71 @@ func withoutSources(system json.RawMessage, refusal string) func(context.Context
 	[]string) (json.RawMessage, []string, error) {
 	return func(_ context.Context, _ footnote.Principal, asked []string) (json.RawMessage, []string, error) {
 		if len(asked) > 0 {
-			return nil, nil, footnote.Errorf(footnote.InvalidRequest, "%s", refusal)
+			return nil, nil, footnote.Invalidf("%s", refusal)
 		}
 		return system, nil, nil
 	}
+}
+
+// searchTool adds search_database if the configuration names tables for it.
+func (a *App) searchTool(ctx context.Context, tools []tool.Tool) ([]tool.Tool, error) {
+	if len(a.cfg.Tools.Search) == 0 {
+		return tools, nil
+	}
+	if err := checkSearchSources(a.cfg); err != nil {
+		return nil, err
+	}
+	t, remarks, err := search.New(ctx, search.Options{Tables: a.cfg.Tools.Search, Sources: a.catalog, Logger: a.log})
+	if err != nil {
+		return nil, err
+	}
+	for _, words := range remarks {
+		a.log.DebugContext(ctx, "table can be searched", "how", words)
+	}
+	return append(tools, t), nil
+}
+
+// checkSearchSources rejects search tables of sources that are not configured.
+func checkSearchSources(c config.Config) error {
+	var errs []error
+	for _, t := range c.Tools.Search {
+		if _, ok := c.Sources[t.Source]; !ok {
+			errs = append(errs, fmt.Errorf("tools.search: the table %q: source is %q, which is not configured", t.Table,
+				t.Source))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// checkSearch checks that the tables of a source can be searched as configured.
+func checkSearch(ctx context.Context, c config.Config, name string, src source.Source, r *doctor.Report) {
+	tables := slices.DeleteFunc(slices.Clone(c.Tools.Search), func(t search.Table) bool { return t.Source != name })
+	if len(tables) == 0 {
+		return
+	}
+	what := "source " + name
+	_, remarks, err := search.New(ctx, search.Options{Tables: tables, Sources: sources{name: src}})
+	if err != nil {
+		r.Fail(what, err.Error())
+	}
+	for _, words := range remarks {
+		r.OK(what, "search: "+words)
+	}
+}
+
+// Frame returns the initial content of a new conversation of p with an assistant.
+func (a *App) Frame(ctx context.Context, name string, p footnote.Principal) (transfer.Frame, error) {
+	for _, as := range a.assistants {
+		if as.Name != cmp.Or(name, a.assistant.Name) {
+			continue
+		}
+		system, sources, err := as.Opening(ctx, p, nil)
+		tier := as.DefaultTier()
+		return transfer.Frame{
+			Assistant: as.Name, Sources: sources, System: system,
+			Tools: agent.Freeze(as.Tools, as.Policy), Org: p.Org, User: p.User, Now: time.Now,
+			Choice: footnote.Choice{Model: tier.Model, Tier: tier.Name, Effort: tier.Effort},
+		}, err
+	}
+	return transfer.Frame{}, footnote.Errorf(footnote.ModelNotFound, "There is no assistant named %q.", name)
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/footnotehq/footnote/model/modeltest"
 )
 
-// listener is an audit sink that hands over what is written.
+// listener is an audit sink that passes on every line it receives.
 type listener chan []byte
 
 func (l listener) Write(lines []byte) error {
@@ -53,7 +53,7 @@ func TestSideCallsAreAudited(t *testing.T) {
 	r := g.request("POST", "/api/conversations", map[string]any{"text": "One more?"})
 	r.Header.Set("Authorization", "Bearer "+bobsKey)
 	if w := g.do(r); w.Code != 429 {
-		t.Errorf("%d %s", w.Code, w.Body)
+		t.Errorf("side call over the limit: %d %s", w.Code, w.Body)
 	}
 
 	lines := make(listener, 100)
@@ -184,7 +184,7 @@ func TestStatementsOfPeopleAreAudited(t *testing.T) {
 				continue
 			}
 			if len(e.Queries) != 1 || len(e.Results) != 1 || e.User != "ada" || e.Org != "acme" {
-				t.Fatalf("%s", line)
+				t.Fatalf("audit line: %s", line)
 			}
 			res := e.Results[0]
 			got := fmt.Sprintf("%s: %s %s %s %s %t", e.Queries[0], e.Outcome, e.Error, res.Outcome, res.Table,

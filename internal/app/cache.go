@@ -28,7 +28,7 @@ func (a *App) openCache(folder string) error {
 	var backend cache.Backend
 	var err error
 	if a.cfg.Redis != "" && folder == "" {
-		backend, err = cache.OpenRedis(string(a.cfg.Redis), cache.RedisOptions{})
+		backend, err = openRedis(a.cfg)
 	} else {
 		backend, err = cache.NewMemory(a.cfg.Cache.Bytes, a.cfg.Cache.Entries)
 	}
@@ -42,6 +42,15 @@ func (a *App) openCache(folder string) error {
 	return nil
 }
 
+// openRedis opens the cache in Redis.
+func openRedis(c config.Config) (cache.Backend, error) {
+	backend, err := cache.OpenRedis(string(c.Redis), cache.RedisOptions{})
+	if err != nil || c.Cache.Secret == "" {
+		return backend, err
+	}
+	return cache.Sealed(backend, string(c.Cache.Secret))
+}
+
 // caches reports whether the results of any tool are cached.
 func caches(c config.Config) bool {
 	return c.Cache.TTL > 0 || len(c.Cache.Tools) > 0 ||
@@ -49,29 +58,35 @@ func caches(c config.Config) bool {
 }
 
 // checkCache checks that the configured cache can be used.
-func checkCache(ctx context.Context, c config.Config, scope doctor.Scope) doctor.Check {
+func checkCache(ctx context.Context, c config.Config, r *doctor.Report) {
 	switch {
 	case !caches(c):
-		return doctor.OK("cache", "off: each tool call runs its statement")
+		r.OK("cache", "off: each tool call runs its statement")
+		return
 	case c.Redis == "":
-		return doctor.OK("cache", fmt.Sprintf("in memory, up to %d MB and %d results, for %v", c.Cache.Bytes>>20,
-			c.Cache.Entries, c.Cache.TTL))
-	}
-	if skip, ok := scope.Unchecked(ctx, "cache", string(c.Redis)); ok {
-		return skip
+		r.OK("cache", fmt.Sprintf("in memory, up to %d MB and %d results, for %v", c.Cache.Bytes>>20, c.Cache.Entries,
+			c.Cache.TTL))
+		return
+	case r.Skips(ctx, "cache", string(c.Redis), ""):
+		return
 	}
 	backend, err := cache.OpenRedis(string(c.Redis), cache.RedisOptions{})
 	if err != nil {
-		return doctor.Fail("cache", err.Error())
+		r.Fail("cache", err.Error())
+		return
 	}
 	defer backend.Close()
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
 	if _, err := backend.Get(ctx, "doctor"); err != nil {
-		return doctor.Warn("cache", "Redis does not answer, so each tool call runs its statement: "+
-			config.Redact(err.Error()))
+		r.Warn("cache", "Redis does not answer, so each tool call runs its statement: "+config.Redact(err.Error()))
+		return
 	}
-	return doctor.OK("cache", fmt.Sprintf("in Redis, for %v", c.Cache.TTL))
+	where := "in Redis"
+	if c.Cache.Secret != "" {
+		where = "encrypted in Redis"
+	}
+	r.OK("cache", fmt.Sprintf("%s, for %v", where, c.Cache.TTL))
 }
 
 // cacheSource returns the cache key of a source. A file has a version that changes with its content; the same path on
@@ -92,8 +107,9 @@ func (a *App) cacheSource(ctx context.Context, name string) (cache.Source, error
 	return cache.Source{Name: name, Address: src.Dialect().Name + " " + address, Version: version}, nil
 }
 
-// cacheScope returns a function for the parts of a principal that decide which rows it sees. What an engine shows may
-// depend on the user, and so may filters; it then returns nil, and each user has separate entries.
+// cacheScope returns the function that lists what decides which rows a principal sees: its roles and attributes. It
+// returns nil, so that each user has separate entries, if the rows may also depend on the user: because of the database
+// or of a filter.
 func (a *App) cacheScope() func(footnote.Principal) []string {
 	if a.rowsPerUser {
 		return nil
@@ -133,7 +149,7 @@ func (a *App) cacheRule(name string) cache.Rule {
 	}
 	if tables := a.cfg.Tools.Search; name == search.Name {
 		rule.Config = fmt.Sprintf("%s %+v", rule.Config, tables)
-		if first := tables[0].Source; !slices.ContainsFunc(tables, func(t config.SearchTable) bool {
+		if first := tables[0].Source; !slices.ContainsFunc(tables, func(t search.Table) bool {
 			return t.Source != first
 		}) {
 			rule.Source = first // otherwise any source of the conversation could be meant
@@ -154,11 +170,10 @@ func (a *App) ownTools(tools []tool.Tool) ([]tool.Tool, error) {
 		if _, ok := a.cfg.Sources[c.Source]; !ok {
 			return nil, fmt.Errorf("tools.own: %s is for the source %q, which is not configured", c.Name, c.Source)
 		}
-		o := own.Options{Name: c.Name, Description: c.Description, Source: c.Source, SQL: c.SQL, Sources: a.catalog}
-		for _, p := range c.Parameters {
-			o.Parameters = append(o.Parameters, own.Parameter(p))
-		}
-		t, err := own.New(o)
+		t, err := own.New(own.Options{
+			Name: c.Name, Description: c.Description, Source: c.Source, SQL: c.SQL, Parameters: c.Parameters,
+			Sources: a.catalog,
+		})
 		if err != nil {
 			return nil, fmt.Errorf("tools.own: %w", err)
 		}

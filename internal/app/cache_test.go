@@ -12,6 +12,7 @@ import (
 	"github.com/footnotehq/footnote/demo/demotest"
 	"github.com/footnotehq/footnote/internal/redistest"
 	"github.com/footnotehq/footnote/tool"
+	"github.com/footnotehq/footnote/tool/own"
 )
 
 // results returns the results of run_query in a conversation.
@@ -38,14 +39,17 @@ func (g *rig) results(id string) (all []footnote.ToolResult) {
 // TestCachedAnswers repeats one question: answers come from the cache while the data is unchanged and the first
 // conversation exists.
 func TestCachedAnswers(t *testing.T) {
-	t.Run("memory", func(t *testing.T) { testCachedAnswers(t, "") })
-	t.Run("redis", func(t *testing.T) { testCachedAnswers(t, redistest.New(t).URL()) })
+	t.Run("memory", func(t *testing.T) { testCachedAnswers(t, "", "") })
+	t.Run("redis", func(t *testing.T) { testCachedAnswers(t, config.Secret(redistest.New(t).URL()), "") })
+	t.Run("redis, encrypted", func(t *testing.T) {
+		testCachedAnswers(t, config.Secret(redistest.New(t).URL()), "a secret of this test, which is long")
+	})
 }
 
-func testCachedAnswers(t *testing.T, redis string) {
+func testCachedAnswers(t *testing.T, redis, secret config.Secret) {
 	file := demotest.Shop(t)
 	g := newRig(t, t.TempDir(), func(c *config.Config) {
-		c.Redis, c.Sources = config.Secret(redis), map[string]string{"shop": file}
+		c.Redis, c.Cache.Secret, c.Sources = redis, secret, map[string]string{"shop": file}
 	})
 	const question = "How many orders are there?"
 	want := func(what string, hit bool) (string, footnote.ToolResult) {
@@ -113,7 +117,7 @@ func TestCacheHoldsNoPassword(t *testing.T) {
 		g.app.cfg.Sources["shop"] = address
 		s, err := g.app.cacheSource(t.Context(), "shop")
 		if err != nil || strings.Contains(s.Address, "hunter2") || !strings.Contains(s.Address, "reader") {
-			t.Errorf("%+v, %v", s, err)
+			t.Errorf("source: %+v, %v", s, err)
 		}
 	}
 }
@@ -148,7 +152,7 @@ func TestOwnTool(t *testing.T) {
 	owned := config.OwnTool{
 		Name: "orders_above", Description: "How many orders are above a number.", Source: "shop",
 		SQL:        "SELECT count(*) AS orders FROM orders WHERE id > $1 AND $2 <> 'x''y' AND id > $1",
-		Parameters: []config.OwnParameter{{Name: "number", Type: "integer"}, {Name: "word", Type: "text"}},
+		Parameters: []own.Parameter{{Name: "number", Type: "integer"}, {Name: "word", Type: "text"}},
 	}
 	writes := owned
 	writes.Name, writes.SQL, writes.Parameters = "writes", "DELETE FROM orders", nil
@@ -173,11 +177,11 @@ func TestOwnTool(t *testing.T) {
 	all := call("orders_above", `{"number":0,"word":"a"}`, "r1")
 	none := call("orders_above", `{"number":100000000,"word":"' OR 1=1 --"}`, "r2")
 	if all.IsError || none.IsError || all.Rows.Rows[0][0] == int64(0) || none.Rows.Rows[0][0] != int64(0) {
-		t.Fatalf("%+v\n%+v", all, none)
+		t.Fatalf("rows with and without a match: %+v\n%+v", all, none)
 	}
 	if hit := call("orders_above", `{"word":"a","thought":"again","number":0}`, "r3"); !hit.CacheHit ||
 		hit.SQL != all.SQL || !strings.Contains(hit.Content, `"r3"`) {
-		t.Fatalf("%+v", hit)
+		t.Fatalf("want a cache hit: %+v", hit)
 	}
 	if out := call("writes", `{}`, "r4"); !out.IsError || out.Fault != footnote.FaultRefused {
 		t.Fatalf("a statement that writes: %+v", out)
@@ -197,7 +201,7 @@ func TestInvalidOwnTools(t *testing.T) {
 		"an unknown source": {
 			config.OwnTool{Name: "mine", Description: "d", Source: "crm", SQL: "SELECT 1"}, "crm",
 		},
-		"a parameter in the air": {
+		"a parameter without a definition": {
 			config.OwnTool{Name: "mine", Description: "d", Source: "shop", SQL: "SELECT $1"}, "$1",
 		},
 	} {

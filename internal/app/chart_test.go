@@ -44,7 +44,7 @@ func TestChartAnalystEndToEnd(t *testing.T) {
 		}
 		if !strings.Contains(view.Body.String(), "before the first bar of EURUSD") ||
 			!strings.Contains(view.Body.String(), `"drawingActions":1`) {
-			t.Errorf("%s", view.Body)
+			t.Errorf("view of the conversation: %s", view.Body)
 		}
 		list := g.do(g.request("GET", "/api/chat", nil))
 		if err := readSpec(t, g).check(g.request("GET", "/api/chat", nil), list); err != nil {
@@ -56,7 +56,7 @@ func TestChartAnalystEndToEnd(t *testing.T) {
 			markettest.Begins.Add(3*time.Minute).Unix()); !strings.Contains(before, want) ||
 			!strings.Contains(history, `"reason":"The low of the minute."`) ||
 			!strings.Contains(history, conversation) {
-			t.Errorf("%s\n%s", before, history)
+			t.Errorf("drawings and history: %s\n%s", before, history)
 		}
 	})
 	t.Run("again", func(t *testing.T) {
@@ -69,7 +69,7 @@ func TestChartAnalystEndToEnd(t *testing.T) {
 	first, last := string(asked[0].Body), string(asked[2].Body)
 	for _, want := range []string{
 		`symbol=\"EURUSD\" timeframe=\"1m\"`, "Current price: bid 1.1", "Recent range: the last 10 bars of 1m",
-		"Events of the next 24 hours: not known: the calendar that is loaded ends at 2026-11-19T12:00:00Z.",
+		"Events of the next 24 hours: not known: the loaded calendar ends at 2026-11-19T12:00:00Z.",
 		"Positions of large traders (COT): not known: no report of EURUSD is loaded.",
 		"Newest headlines: not known: no news of EUR or USD is loaded.", "Drawings: There are no drawings.",
 	} {
@@ -82,7 +82,7 @@ func TestChartAnalystEndToEnd(t *testing.T) {
 		t.Errorf("the prompt is not frozen: %s", asked[0].System)
 	}
 	if refusals := fake.Refusals(); len(refusals) > 0 || !strings.Contains(last, `drawing_id`) {
-		t.Errorf("%v %s", refusals, last)
+		t.Errorf("last request to the model: %v %s", refusals, last)
 	}
 }
 
@@ -152,11 +152,11 @@ func TestChartWithoutMarket(t *testing.T) {
 	}))
 	if body := w.Body.String(); w.Code != 200 || !strings.Contains(body, "The market database is down") ||
 		!strings.Contains(body, `"type":"done"`) || strings.Contains(body, "client_tool") {
-		t.Fatalf("%d %s", w.Code, w.Body)
+		t.Fatalf("answer without a market: %d %s", w.Code, w.Body)
 	}
 	if body := string(fake.Requests()[0].Body); !strings.Contains(body, "Current price: not available now (") ||
 		!strings.Contains(body, "Drawings: There are no drawings.") {
-		t.Errorf("%s", body)
+		t.Errorf("prompt without a market: %s", body)
 	}
 	var list struct {
 		Assistants []struct {
@@ -166,6 +166,6 @@ func TestChartWithoutMarket(t *testing.T) {
 	}
 	g.call("GET", "/api/assistants", nil, 200, &list)
 	if n := len(list.Assistants); list.Assistants[n-1].Name != "chart" || !list.Assistants[n-1].Available {
-		t.Errorf("%+v", list)
+		t.Errorf("assistants: %+v", list)
 	}
 }

@@ -16,6 +16,7 @@ const (
 	configuredChildren = 8 // for configured sources
 	uploadChildren     = 4 // for uploads: separate, so that neither group waits for the other
 	loadChildren       = 2 // that load files, for both groups
+	calculations       = 4 // at once
 	// uploadWait limits how long an upload waits for a loader. An upload has a person waiting; loads at server start
 	// wait as long as needed.
 	uploadWait = time.Minute
@@ -31,10 +32,9 @@ type children struct {
 
 // processes holds the pools in which the engines of a source run.
 type processes struct {
-	serve, load *child.Pool
-	loadWait    time.Duration // 0: up to the load timeout
-	budget      *child.Budget
-	databases   engines.List
+	children
+	serve    *child.Pool
+	loadWait time.Duration // 0: up to the load timeout
 }
 
 func newChildren(c config.Config) children {
@@ -43,16 +43,11 @@ func newChildren(c config.Config) children {
 }
 
 func (c children) configured() processes {
-	return processes{
-		serve: c.budget.Pool(configuredChildren), load: c.loads, budget: c.budget, databases: c.databases,
-	}
+	return processes{children: c, serve: c.budget.Pool(configuredChildren)}
 }
 
 func (c children) uploads() processes {
-	return processes{
-		serve: c.budget.Pool(uploadChildren), load: c.loads, loadWait: uploadWait, budget: c.budget,
-		databases: c.databases,
-	}
+	return processes{children: c, serve: c.budget.Pool(uploadChildren), loadWait: uploadWait}
 }
 
 // close closes what belongs to no single source.

@@ -3,7 +3,9 @@ package app
 import (
 	"context"
 	"fmt"
+	"os"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -40,10 +42,8 @@ func (a *App) coder(ctx context.Context) (*agent.Assistant, error) {
 	}
 	spaces, err := workspace.Open(workspace.Options{
 		Folder: a.cfg.Workspace, Log: a.store, Shared: shared(a.store) != nil, Commands: a.unconfined == nil,
-		Logger: a.log,
-		Time:   min(a.cfg.Coder.CommandTime, a.cfg.RunTimeout), Memory: a.cfg.Coder.CommandMemory,
-		Size:    a.cfg.Coder.Size,
-		History: a.cfg.Coder.History, OrgHistory: a.cfg.Coder.OrgHistory,
+		Logger: a.log, Time: min(a.cfg.Coder.CommandTime, a.cfg.RunTimeout), Memory: a.cfg.Coder.CommandMemory,
+		Size: a.cfg.Coder.Size, History: a.cfg.Coder.History, OrgHistory: a.cfg.Coder.OrgHistory,
 		Places: commandPlaces(a.cfg, machineMemory()), Reserve: a.children.budget.Reserve,
 	})
 	if err != nil {
@@ -65,12 +65,46 @@ func (a *App) coder(ctx context.Context) (*agent.Assistant, error) {
 		as.Description = "Reads and writes files in a workspace of its own. Commands are not run here: " +
 			a.unconfined.Error() + "."
 	}
-	system := prompt.Blocks(prompt.Coder(prompt.CoderOptions{Commands: commands}))
+	system := prompt.Blocks(prompt.Coder(commands))
 	as.Opening = withoutSources(system, refusal)
+	as.Examples = coderExamples(commands)
 	if a.cfg.Upstream == config.Offline {
 		as.Model = offline.Coder{}
+		as.Examples = offlineExamples(a.cfg.Workspace, commands)
 	}
 	return as, nil
+}
+
+const maxExamples = 4
+
+// coderExamples returns requests that make sense in an empty workspace, too.
+func coderExamples(commands bool) []string {
+	examples := []string{
+		"List the files and say what each one is for",
+		"Write a web page with a loan calculator",
+	}
+	if commands {
+		examples = append(examples,
+			"Write a script that finds the largest files, and run it",
+			"Make a CSV file with a year of sample sales, and add them up by month")
+	}
+	return examples
+}
+
+// offlineExamples returns requests that the planner carries out, some of them about the template's files.
+func offlineExamples(folder string, commands bool) []string {
+	examples := []string{"List files", "Write hello to notes.txt"}
+	files, _ := os.ReadDir(filepath.Join(folder, workspace.Template)) // most folders have no template
+	for _, f := range files {
+		name := f.Name()
+		switch {
+		case path.Ext(name) == ".md":
+			examples = append(examples, "Read "+name)
+		case path.Ext(name) == ".sh" && commands:
+			examples = append(examples, "Run sh "+name)
+		}
+	}
+	return examples[:min(len(examples), maxExamples)]
 }
 
 // private returns the files and folders of the server that no command may see.
@@ -126,17 +160,18 @@ func (a *App) Policies() string {
 }
 
 // checkCoder checks that commands can be confined, and reports their limits.
-func checkCoder(ctx context.Context, c config.Config) []doctor.Check {
+func checkCoder(ctx context.Context, c config.Config, r *doctor.Report) {
 	if c.Workspace == "" {
-		return nil
+		return
 	}
 	a := &App{cfg: c, children: children{databases: Databases()}}
 	if err := workspace.Confine(ctx, c.Workspace, a.private()...); err != nil {
-		return []doctor.Check{doctor.Warn("coder", "it has no Bash: "+OneLine(err))}
+		r.Warn("coder", "it has no Bash: "+OneLine(err))
+		return
 	}
-	return []doctor.Check{doctor.OK("coder", fmt.Sprintf(
+	r.OK("coder", fmt.Sprintf(
 		"commands run in a sandbox, %d at a time; the kernel keeps a workspace (in memory) at %d MB",
-		commandPlaces(c, machineMemory()), c.Coder.Size>>20))}
+		commandPlaces(c, machineMemory()), c.Coder.Size>>20))
 }
 
 // withWorkspaces is a log that also deletes a conversation's workspace when it deletes the conversation.

@@ -2,6 +2,7 @@ package app
 
 import (
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -95,5 +96,42 @@ func TestCoderPolicy(t *testing.T) {
 	if _, err := coderPolicy(config.Coder{Deny: []string{"bash"}}, w.Tools()); err == nil ||
 		!strings.Contains(err.Error(), `coder.deny has "bash"`) {
 		t.Errorf("an entry that names no tool: %v", err)
+	}
+}
+
+// TestDefaultAssistant checks which assistant a useChat page gets that names none.
+func TestDefaultAssistant(t *testing.T) {
+	ask := func(g *rig, query string, body map[string]any) (assistant string) {
+		t.Helper()
+		body["messages"] = []any{map[string]any{
+			"id": "m1", "role": "user", "parts": []any{map[string]any{"type": "text", "text": "list files"}},
+		}}
+		w := g.do(g.request("POST", "/api/ai"+query, body))
+		found := regexp.MustCompile(`"assistant":"(\w+)"`).FindStringSubmatch(w.Body.String())
+		if w.Code != 200 || found == nil {
+			t.Fatalf("POST /api/ai%s: %d %s", query, w.Code, w.Body)
+		}
+		return found[1]
+	}
+	without := newRig(t, t.TempDir())
+	with := newRig(t, t.TempDir(), func(c *config.Config) { c.Workspace = filepath.Join(c.Data, "workspaces") })
+	for _, test := range []struct {
+		g           *rig
+		query, want string
+		body        map[string]any
+	}{
+		{without, "", "analyst", map[string]any{"id": "a"}},
+		{with, "", "coder", map[string]any{"id": "a"}},
+		{with, "?assistant=analyst", "analyst", map[string]any{"id": "b"}},
+		{with, "?assistant=coder&dialect=7", "analyst", map[string]any{"id": "c", "assistant": "analyst"}},
+		{with, "?assistant=analyst", "analyst", map[string]any{"id": "b"}}, // again
+	} {
+		if got := ask(test.g, test.query, test.body); got != test.want {
+			t.Errorf("%s %v: %s, want %s", test.query, test.body, got, test.want)
+		}
+	}
+	if w := with.do(with.request("POST", "/api/ai?asistant=analyst", []byte("{}"))); w.Code != 400 ||
+		!strings.Contains(w.Body.String(), "asistant") {
+		t.Errorf("a misspelt query parameter: %d %s", w.Code, w.Body)
 	}
 }

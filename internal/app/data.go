@@ -38,7 +38,7 @@ func openCatalog(c config.Config, rules *access.Rules, configured sources, p pro
 			if err != nil {
 				return nil, err
 			}
-			if err := prove(ctx, name, src); err != nil {
+			if err := probeReadOnly(ctx, name, src); err != nil {
 				return nil, errors.Join(err, src.Close())
 			}
 			return src, nil
@@ -244,11 +244,11 @@ func (d data) Distribution(ctx context.Context, p footnote.Principal, name, tabl
 		return httpapi.Distribution{}, personal(err)
 	}
 	out := httpapi.Distribution{
-		Column: c.Name, Type: c.Type, Rows: whole(stats["rows"]), Nulls: whole(stats["nulls"]),
+		Column: c.Name, Type: c.Type, Rows: wholeNumber(stats["rows"]), Nulls: wholeNumber(stats["nulls"]),
 		Min: cell(stats["min"]), Max: cell(stats["max"]), Avg: cell(stats["mean"]),
 	}
 	if n, ok := stats["distinct"]; ok {
-		out.Distinct = new(whole(n))
+		out.Distinct = new(wholeNumber(n))
 	}
 	for _, row := range values.Rows {
 		out.Values = append(out.Values, valueOf(values.Columns, row))
@@ -267,7 +267,7 @@ func valueOf(columns []footnote.Column, row []any) (v httpapi.DistributionValue)
 		case "to":
 			v.To = cell(row[i])
 		case "count":
-			v.Count = whole(row[i])
+			v.Count = wholeNumber(row[i])
 		}
 	}
 	return v
@@ -281,7 +281,7 @@ func cell(v any) json.RawMessage {
 	return footnote.AppendCell(nil, v)
 }
 
-func whole(v any) int64 {
+func wholeNumber(v any) int64 {
 	n, _ := v.(int64)
 	return n
 }

@@ -42,10 +42,10 @@ func TestRemoteHosts(t *testing.T) {
 // remoteHosts returns the hosts for which doctor skips an address.
 func remoteHosts(t *testing.T, address string) []string {
 	t.Helper()
-	skipped, ok := doctor.Scope{Hosts: hostsOf}.Unchecked(t.Context(), "it", address)
-	if !ok {
+	r := doctor.Report{Hosts: hostsOf}
+	if !r.Skips(t.Context(), "it", address, "") {
 		return nil
 	}
-	hosts, _, _ := strings.Cut(strings.TrimPrefix(skipped.Detail, "at "), ": not checked")
+	hosts, _, _ := strings.Cut(strings.TrimPrefix(r.Checks[0].Detail, "at "), ": not checked")
 	return strings.Split(hosts, ", ")
 }

@@ -84,9 +84,8 @@ func TestFilteredSources(t *testing.T) {
 // ranAgain lets people of two orgs edit the statement of an answer and run it again.
 func ranAgain(t *testing.T, g *rig) {
 	for _, o := range []struct{ key, own, foreign, other string }{
-		{
-			adasKey, "rocket", "zeppelin quartz lunar globex", bobsKey,
-		}, {bobsKey, "quartz", "anvil rocket north acme", adasKey},
+		{adasKey, "rocket", "zeppelin quartz lunar globex", bobsKey},
+		{bobsKey, "quartz", "anvil rocket north acme", adasKey},
 	} {
 		var opened taken
 		body := g.as(o.key, "POST", "/api/conversations", in("text", "How many sales are there by product?"),

@@ -151,10 +151,10 @@ func TestForgetNewConversation(t *testing.T) {
 	}
 }
 
-// TestForgetBesideAServer deletes a user's data in a Postgres that a server uses. That includes a
+// TestForgetWhileServerRuns deletes a user's data in a Postgres that a server uses. That includes a
 // conversation being answered and the trade journal, but not the conversation whose workspace is in the
 // server's folder. The server keeps working for the others, and its accounting is right.
-func TestForgetBesideAServer(t *testing.T) {
+func TestForgetWhileServerRuns(t *testing.T) {
 	url, workspaces := pgtest.Database(t), filepath.Join(t.TempDir(), "workspaces")
 	asked, once := make(chan struct{}), sync.Once{} // for the slow answer
 	fake := modeltest.New(modeltest.Options{Key: "test", Rule: func(r modeltest.Request) modeltest.Reply {
@@ -185,9 +185,8 @@ func TestForgetBesideAServer(t *testing.T) {
 	}
 	day := time.Date(2026, 11, 19, 10, 0, 0, 0, time.UTC)
 	list := []market.Trade{
-		{
-			ID: "1", Symbol: "EURUSD", Side: "long", Opened: day, Closed: day.Add(time.Hour),
-		}, {ID: "2", Symbol: "EURUSD", Side: "long", Opened: day},
+		{ID: "1", Symbol: "EURUSD", Side: "long", Opened: day, Closed: day.Add(time.Hour)},
+		{ID: "2", Symbol: "EURUSD", Side: "long", Opened: day},
 	}
 	if err := errors.Join(load.Trades(t.Context(), "acme", "ada", list), load.Trades(t.Context(), "acme", "bob", list),
 		load.Commit(t.Context())); err != nil {
@@ -219,7 +218,7 @@ func TestForgetBesideAServer(t *testing.T) {
 	// The model notices a moment later that its client disconnected; otherwise it would stream for 60 s more.
 	for end := time.Now().Add(30 * time.Second); fake.Metrics().Open != 0; time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {
-			t.Fatalf("the server goes on with %d model calls", fake.Metrics().Open)
+			t.Fatalf("the server still runs %d model calls", fake.Metrics().Open)
 		}
 	}
 	for user, want := range map[string]int{"ada": 0, "bob": 1} {
@@ -236,7 +235,7 @@ func TestForgetBesideAServer(t *testing.T) {
 	}
 	report, err := inspect.Read(t.Context(), g.app.store, nil)
 	if err != nil || len(report.Problems) != 0 || report.Cost.MicroUSD == 0 {
-		t.Errorf("%+v, %v", report, err)
+		t.Errorf("store after forgetting: %+v, %v", report, err)
 	}
 	g.ask("Answer quickly, again.")
 }

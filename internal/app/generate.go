@@ -35,9 +35,8 @@ const (
 )
 
 // GenerateSQL implements httpapi.Generator. Each question has a line in the audit.
-func (g *generator) GenerateSQL(
-	ctx context.Context, p footnote.Principal, in httpapi.Generate,
-) (sql, dialect string, err error) {
+func (g *generator) GenerateSQL(ctx context.Context, p footnote.Principal,
+	in httpapi.Generate) (sql, dialect string, err error) {
 	begun := time.Now()
 	ctx, checked := footnote.WithStatements(footnote.WithPrincipal(ctx, p))
 	var spent footnote.Spent
@@ -57,9 +56,8 @@ func (g *generator) GenerateSQL(
 }
 
 // forSource writes a statement for a source of the server.
-func (g *generator) forSource(
-	ctx context.Context, p footnote.Principal, in httpapi.Generate, spent *footnote.Spent,
-) (sql, dialect string, err error) {
+func (g *generator) forSource(ctx context.Context, p footnote.Principal, in httpapi.Generate,
+	spent *footnote.Spent) (sql, dialect string, err error) {
 	name := in.Source
 	if name == "" {
 		names, err := g.catalog.Choose(p, nil)
@@ -67,11 +65,10 @@ func (g *generator) forSource(
 			return "", "", err
 		}
 		if len(names) == 0 {
-			return "", "", footnote.Errorf(footnote.InvalidRequest,
-				"There is no source to write a statement for. Send a schema.")
+			return "", "", footnote.Invalidf("There is no source to write a statement for. Send a schema.")
 		}
 		if len(names) > 1 {
-			return "", "", footnote.Errorf(footnote.InvalidRequest,
+			return "", "", footnote.Invalidf(
 				"There are several sources: %s. Name one in source.", strings.Join(names, ", "))
 		}
 		name = names[0]
@@ -81,10 +78,11 @@ func (g *generator) forSource(
 		return "", "", err
 	}
 	if in.Dialect != "" && in.Dialect != src.Dialect().Name {
-		return "", "", footnote.Errorf(footnote.InvalidRequest, "The source %s speaks %s, not %.40s.", name,
-			src.Dialect().Name, in.Dialect)
+		return "", "", footnote.Invalidf("The source %s speaks %s, not %.40s.", name, src.Dialect().Name, in.Dialect)
 	}
-	check := func(sql string) error { return passes(ctx, src, sql, footnote.Statement{SQL: sql, Source: name}) }
+	check := func(sql string) error {
+		return checkStatement(ctx, src, sql, footnote.Statement{SQL: sql, Source: name})
+	}
 	if g.cfg.Upstream == config.Offline {
 		sql, err = g.planner.SQL(ctx, name, in.Question)
 		if err == nil {
@@ -97,15 +95,14 @@ func (g *generator) forSource(
 }
 
 // forSchema writes a statement for files that only the caller has. It is checked on empty tables.
-func (g *generator) forSchema(
-	ctx context.Context, p footnote.Principal, schema localschema.Schema, question string, spent *footnote.Spent,
-) (string, error) {
+func (g *generator) forSchema(ctx context.Context, p footnote.Principal, schema localschema.Schema, question string,
+	spent *footnote.Spent) (string, error) {
 	blank, err := g.empty(ctx)
 	if err != nil {
 		return "", err
 	}
 	check := func(sql string) error {
-		return passes(ctx, blank, withEmptyTables(schema, sql), footnote.Statement{SQL: sql})
+		return checkStatement(ctx, blank, withEmptyTables(schema, sql), footnote.Statement{SQL: sql})
 	}
 	if g.cfg.Upstream == config.Offline {
 		sql, err := offline.Local{}.SQL(schema, question)
@@ -119,10 +116,8 @@ func (g *generator) forSchema(
 
 // ask has the model write the statement, and adds the usage to spent. If check rejects the statement, the model gets
 // the reason and tries once more.
-func (g *generator) ask(
-	ctx context.Context, p footnote.Principal, dialect, schema, question string, check func(string) error,
-	spent *footnote.Spent,
-) (string, error) {
+func (g *generator) ask(ctx context.Context, p footnote.Principal, dialect, schema, question string,
+	check func(string) error, spent *footnote.Spent) (string, error) {
 	prompt := fmt.Sprintf("Write one %s SELECT statement that answers the question. "+
 		"Answer with the statement alone, without any other words.\n\n"+
 		"<schema>\n%s\n</schema>\n\n<question>\n%s\n</question>", dialect, schema, question)
@@ -155,9 +150,9 @@ func bareSQL(text string) string {
 	return strings.TrimRight(strings.TrimSpace(text), "; \n\t")
 }
 
-// passes runs a statement with low limits, so that the engine's gate and binder check it. A statement that only takes
-// too long passes. The audit lists the check under the SQL and the source of shown.
-func passes(ctx context.Context, src source.Source, sql string, shown footnote.Statement) error {
+// checkStatement runs a statement with low limits, so that the engine's gate and binder check it. A statement that only
+// takes too long passes. The audit lists the check under the SQL and the source of shown.
+func checkStatement(ctx context.Context, src source.Source, sql string, shown footnote.Statement) error {
 	check, ran := footnote.WithStatements(ctx)
 	query := source.Query{SQL: sql, Limits: source.Limits{Time: checkTime, Rows: 1}}
 	_, _, err := source.Collect(check, src, query)
@@ -206,7 +201,7 @@ func (g *generator) empty(ctx context.Context) (source.Source, error) {
 			Code: footnote.StorageUnavailable, Message: "The data folder cannot be written to.", Err: err,
 		}
 	}
-	src, err := duckdb.Open(ctx, "blank", file, duckdb.Options{Dir: dir, Concurrency: 1, Logger: g.log})
+	src, err := duckdb.Open(ctx, "blank", file, duckdb.Options{Dir: dir, Logger: g.log})
 	if err != nil {
 		return nil, err
 	}

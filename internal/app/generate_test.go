@@ -22,7 +22,7 @@ func TestGenerateSQL(t *testing.T) {
 	var got generated
 	g.call("POST", "/api/generate-sql", map[string]any{"question": "How many orders are there?"}, 200, &got)
 	if got.Dialect != "sqlite" || !strings.Contains(got.SQL, "COUNT(*)") {
-		t.Errorf("%+v", got)
+		t.Errorf("generated SQL: %+v", got)
 	}
 	for name, c := range map[string]struct {
 		body   map[string]any
@@ -85,11 +85,11 @@ func TestGenerateSQLWithAModel(t *testing.T) {
 	var got generated
 	g.call("POST", "/api/generate-sql", map[string]any{"question": "How many orders?"}, 200, &got)
 	if got.SQL != "SELECT count(*) AS n FROM orders" {
-		t.Errorf("%+v", got)
+		t.Errorf("generated SQL: %+v", got)
 	}
 	w := g.do(g.request("POST", "/api/generate-sql", map[string]any{"question": "Drop them"}))
 	if w.Code != 400 || !strings.Contains(w.Body.String(), "refused") {
-		t.Errorf("%s", w.Body)
+		t.Errorf("refused statement: %s", w.Body)
 	}
 	var used struct {
 		Days []struct{ Tokens int64 }

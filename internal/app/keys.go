@@ -3,6 +3,7 @@ package app
 import (
 	"cmp"
 	"context"
+	"iter"
 	"log/slog"
 	"os"
 	"strings"
@@ -64,54 +65,63 @@ func (a *App) tokens() (httpapi.Tokens, error) {
 	return v, nil
 }
 
-// checkTokens reads the issuer's keys: from a file or, if online is set, from the issuer.
-func checkTokens(ctx context.Context, c config.Config, scope doctor.Scope) []doctor.Check {
+// checkTokens reads the issuer's keys: from a file or, if that is allowed, from the issuer.
+func checkTokens(ctx context.Context, c config.Config, r *doctor.Report) {
 	v, err := verifier(c, nil)
 	if v == nil && err == nil {
-		return nil
-	}
-	if v != nil {
-		defer v.Close()
+		return
 	}
 	keys := cmp.Or(c.Auth.JWT.Keys, c.Auth.JWT.Issuer)
-	if err == nil && !scope.Online && strings.Contains(keys, "://") {
-		return []doctor.Check{doctor.Skip("tokens", "keys at "+config.Redact(keys)+doctor.NotAsked)}
-	}
 	if err == nil {
-		ctx, cancel := context.WithTimeout(ctx, 15*time.Second)
-		defer cancel()
+		defer v.Close()
+		if !r.Online && strings.Contains(keys, "://") {
+			r.Skip("tokens", "keys at "+config.Redact(keys)+doctor.NotAsked)
+			return
+		}
 		err = v.Ready(ctx)
 	}
 	if err != nil {
-		return []doctor.Check{doctor.Fail("tokens", "no keys of "+c.Auth.JWT.Issuer+": "+err.Error())}
+		r.Fail("tokens", "no keys of "+c.Auth.JWT.Issuer+": "+err.Error())
+		return
 	}
-	return []doctor.Check{doctor.OK("tokens", "of "+c.Auth.JWT.Issuer+" for "+c.Auth.JWT.Audience)}
+	r.OK("tokens", "of "+c.Auth.JWT.Issuer+" for "+c.Auth.JWT.Audience)
 }
 
-// checkStoredKeys counts the keys in the store without changing it.
-func checkStoredKeys(ctx context.Context, c config.Config) (valid, ended int, err error) {
-	ctx, cancel := context.WithTimeout(ctx, 15*time.Second)
-	defer cancel()
+// countStoredKeys counts the keys in the store without changing it.
+func countStoredKeys(ctx context.Context, c config.Config) (valid, ended int, err error) {
 	keys, err := OpenToRead(ctx, c, "")
 	if err != nil {
 		return 0, 0, err
 	}
 	defer keys.Close()
-	for after := ""; ; {
-		page, err := keys.ListKeys(ctx, "", after, store.MaxKeys)
+	for k, err := range AllKeys(ctx, keys, "") {
 		if err != nil {
 			return 0, 0, err
 		}
-		for _, k := range page {
-			after = k.ID
-			if k.Revoked.IsZero() && (k.Expires.IsZero() || k.Expires.After(time.Now())) {
-				valid++
-			} else {
-				ended++
-			}
+		if k.Revoked.IsZero() && (k.Expires.IsZero() || k.Expires.After(time.Now())) {
+			valid++
+		} else {
+			ended++
 		}
-		if len(page) < store.MaxKeys {
-			return valid, ended, nil
+	}
+	return valid, ended, nil
+}
+
+// AllKeys yields the keys of an organisation, or of all if org is empty.
+func AllKeys(ctx context.Context, keys store.Keys, org string) iter.Seq2[store.Key, error] {
+	return func(yield func(store.Key, error) bool) {
+		for after, full := "", true; full; {
+			page, err := keys.ListKeys(ctx, org, after, store.MaxKeys)
+			if err != nil {
+				yield(store.Key{}, err)
+				return
+			}
+			for _, k := range page {
+				if after = k.ID; !yield(k, nil) {
+					return
+				}
+			}
+			full = len(page) == store.MaxKeys
 		}
 	}
 }

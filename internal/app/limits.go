@@ -60,7 +60,7 @@ func (a *App) openCounter() (ledger.Counter, error) {
 }
 
 // checkLimits reports the limits in force.
-func checkLimits(c config.Config) doctor.Check {
+func checkLimits(c config.Config, r *doctor.Report) {
 	var parts []string
 	if c.Limits.Default != (config.Allowance{}) || c.TokensPerDay > 0 {
 		parts = append(parts, "for everybody")
@@ -75,13 +75,36 @@ func checkLimits(c config.Config) doctor.Check {
 	}
 	switch {
 	case len(parts) == 0 && c.Listen != "" && len(c.APIKeys) > 0:
-		return doctor.Warn("limits", fmt.Sprintf("none but %.2f USD for one question (max_budget_usd): nothing "+
+		r.Warn("limits", fmt.Sprintf("none but %.2f USD for one question (max_budget_usd): nothing "+
 			"limits what a key may cost in a day. See limits.default", c.MaxBudgetUSD))
 	case len(parts) == 0:
-		return doctor.OK("limits", fmt.Sprintf("%.2f USD for one question", c.MaxBudgetUSD))
+		r.OK("limits", fmt.Sprintf("%.2f USD for one question", c.MaxBudgetUSD))
 	case c.Store != "" && c.Redis == "" && c.Limits.Replicas == 1 && c.Limits.Default.Requests > 0:
-		return doctor.Warn("limits", "without redis each server counts requests by itself: set limits.replicas "+
+		r.Warn("limits", "without redis each server counts requests by itself: set limits.replicas "+
 			"to the number of servers")
+	default:
+		r.OK("limits", strings.Join(parts, ", "))
 	}
-	return doctor.OK("limits", strings.Join(parts, ", "))
+}
+
+const (
+	assumedFiles = 8192   // where the system does not report a limit
+	usefulFiles  = 65_536 // more streams than this allows also need more processors
+	maxPerUser   = 2000   // streams, unless configured
+)
+
+// openLimits limits how many connections and streams may be open at once. The limits follow from the open-file limit
+// of the process, because each connection is a file.
+type openLimits struct{ connections, streams, perUser int }
+
+// limitsOfFiles reserves some of the files for databases and child processes, and a third of the others for
+// connections to models. Three quarters of the rest are for streams.
+func limitsOfFiles(files uint64, l config.Limits) openLimits {
+	n := int(min(files, usefulFiles))
+	n -= min(n/4, 512)
+	o := openLimits{connections: max(n*2/3, 8)}
+	o.streams = cmp.Or(l.Streams, max(o.connections*3/4, 4))
+	o.connections = max(o.connections, o.streams+o.streams/3) // the operator's setting wins
+	o.perUser = cmp.Or(l.StreamsPerUser, min(max(o.streams/4, 1), maxPerUser))
+	return o
 }

@@ -1,77 +1,59 @@
 package app
 
 import (
-	"errors"
+	"context"
 	"io"
 	"log/slog"
-	"strings"
 
 	"github.com/footnotehq/footnote"
-	"github.com/footnotehq/footnote/audit"
 	"github.com/footnotehq/footnote/config"
-	"github.com/footnotehq/footnote/store/postgres"
 )
 
-// NewLogger creates a log that contains no secrets of the configuration. The level must be valid.
+// NewLogger creates a log that contains no secrets of the configuration. The level must be valid. A line about a run
+// has the ids of the run, of its conversation and of the request that started it.
 func NewLogger(w io.Writer, c config.Config, level string) *slog.Logger {
 	var l slog.Level
 	_ = l.UnmarshalText([]byte(level))
-	return slog.New(slog.NewJSONHandler(w, &slog.HandlerOptions{Level: l, ReplaceAttr: redacting(c)}))
+	json := slog.NewJSONHandler(w, &slog.HandlerOptions{Level: l, ReplaceAttr: redacting(c)})
+	return slog.New(withOrigin{Handler: json})
 }
 
-// redacting returns a log filter that removes secrets of the configuration and matches of its patterns.
-func redacting(c config.Config) func([]string, slog.Attr) slog.Attr {
-	scan := redactor(c)
-	return func(_ []string, at slog.Attr) slog.Attr {
-		switch v := at.Value.Resolve(); v.Kind() {
-		case slog.KindString:
-			at.Value = slog.StringValue(scan(v.String()))
-		case slog.KindAny:
-			if err, ok := v.Any().(error); ok {
-				at.Value = slog.StringValue(scan(err.Error()))
-			}
-		}
-		return at
-	}
+// withOrigin adds the ids in the context of a line to the line, unless the line has them already.
+type withOrigin struct {
+	slog.Handler
+	given map[string]bool // the attributes that all lines of this handler have
 }
 
-// secretsOf returns the secrets of a configuration.
-func secretsOf(c config.Config) []string {
-	secrets := []string{string(c.APIKey)}
-	for _, value := range c.Traces.Header() {
-		secrets = append(secrets, value)
+// Handle implements slog.Handler.
+func (h withOrigin) Handle(ctx context.Context, line slog.Record) error {
+	ids := footnote.OriginOf(ctx).LogAttrs()
+	if len(ids) == 0 {
+		return h.Handler.Handle(ctx, line)
 	}
-	for _, k := range c.APIKeys {
-		secrets = append(secrets, string(k.Key))
-	}
-	return secrets
-}
-
-// redactor returns a function that removes secrets, passwords in addresses, and matches of the configured patterns
-// from a text.
-func redactor(c config.Config) func(string) string {
-	secrets := audit.Replacer(append(secretsOf(c), string(c.Store), string(c.Redis)))
-	patterns, _ := c.RedactPatterns() // Check has validated them
-	return func(text string) string {
-		text = config.Redact(secrets(text))
-		for _, p := range patterns {
-			text = p.ReplaceAllLiteralString(text, "***")
-		}
-		return text
-	}
-}
-
-// OneLine returns the text of an error for people. The message of a classified error is enough, except for the reason
-// why the store cannot be used. The cause from an engine may continue with an excerpt of the statement.
-func OneLine(err error) string {
-	text := err.Error()
-	if e, ok := errors.AsType[*footnote.Error](err); ok && e.Err != nil {
-		// Replace the error text with the message for people. The cause goes to the log only.
-		text = strings.Replace(text, e.Error(), e.Message, 1)
-		if why := postgres.Reason(e.Err); e.Code == footnote.StorageUnavailable && why != "" {
-			text += " " + why
+	own := map[string]bool{}
+	line.Attrs(func(at slog.Attr) bool { own[at.Key] = true; return true })
+	line = line.Clone()
+	for _, id := range ids {
+		if !own[id.Key] && !h.given[id.Key] {
+			line.AddAttrs(id)
 		}
 	}
-	lines := strings.FieldsFunc(text, func(r rune) bool { return r == '\n' || r == '\r' })
-	return strings.Join(lines, "; ")
+	return h.Handler.Handle(ctx, line)
+}
+
+// WithAttrs implements slog.Handler.
+func (h withOrigin) WithAttrs(attrs []slog.Attr) slog.Handler {
+	given := map[string]bool{}
+	for key := range h.given {
+		given[key] = true
+	}
+	for _, at := range attrs {
+		given[at.Key] = true
+	}
+	return withOrigin{h.Handler.WithAttrs(attrs), given}
+}
+
+// WithGroup implements slog.Handler.
+func (h withOrigin) WithGroup(name string) slog.Handler {
+	return withOrigin{h.Handler.WithGroup(name), h.given}
 }

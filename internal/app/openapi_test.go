@@ -297,6 +297,8 @@ func TestResponsesMatchDescription(t *testing.T) {
 	g := newRig(t, t.TempDir(), withMarket(t), func(c *config.Config) { c.APIKeys[0].Roles = []string{footnote.Admin} })
 	s := readSpec(t, g)
 	id := g.ask("revenue by category")
+	var calculated ownResult
+	g.call("POST", "/api/conversations/"+id+"/calculations", map[string]any{"sql": "FROM r1"}, 200, &calculated)
 	var answered int64
 	for _, ev := range g.events(id) {
 		if ev.Kind == "answered" {
@@ -316,38 +318,34 @@ func TestResponsesMatchDescription(t *testing.T) {
 		status         int
 	}
 	calls := []call{
-		{
-			"GET", "/api/session", nil, 200,
-		}, {
-			"POST", "/api/session", map[string]any{"key": adasKey}, 204,
-		}, {"POST", "/api/session", map[string]any{"key": "nobodys"}, 401},
+		{"GET", "/api/session", nil, 200},
+		{"POST", "/api/session", map[string]any{"key": adasKey}, 204},
+		{"POST", "/api/session", map[string]any{"key": "nobodys"}, 401},
 		{"DELETE", "/api/session", nil, 204},
-		{"GET", "/api/conversations?limit=1", nil, 200}, {"GET", "/api/conversations/" + id, nil, 200},
-		{
-			"PATCH", "/api/conversations/" + id, map[string]any{"title": "x"}, 200,
-		}, {"GET", "/api/conversations/" + id + "/events", nil, 200},
-		{
-			"GET", "/api/conversations/" + id + "/events?format=jsonl", nil, 200,
-		}, {"GET", "/api/conversations/" + id + "/events?view=seed", nil, 200},
-		{
-			"POST", "/api/chat-v2", map[string]any{"message": "Revenue by category?", "conversationId": id}, 200,
-		}, {"POST", "/api/chat-v2", map[string]any{}, 400}, {"GET", "/api/conversations/" + id + "/messages", nil, 200},
-		{
-			"GET", "/api/conversations/" + id + "/export?format=html", nil, 200,
-		}, {"POST", "/api/conversations/" + id + "/stop", nil, 204},
+		{"GET", "/api/conversations?limit=1", nil, 200},
+		{"GET", "/api/conversations/" + id, nil, 200},
+		{"PATCH", "/api/conversations/" + id, map[string]any{"title": "x"}, 200},
+		{"GET", "/api/conversations/" + id + "/events", nil, 200},
+		{"GET", "/api/conversations/" + id + "/events?format=jsonl", nil, 200},
+		{"GET", "/api/conversations/" + id + "/events?view=seed", nil, 200},
+		{"POST", "/api/chat-v2", map[string]any{"message": "Revenue by category?", "conversationId": id}, 200},
+		{"POST", "/api/chat-v2", map[string]any{}, 400},
+		{"GET", "/api/conversations/" + id + "/messages", nil, 200},
+		{"GET", "/api/conversations/" + id + "/export?format=html", nil, 200},
+		{"POST", "/api/conversations/" + id + "/stop", nil, 204},
 		{"POST", "/api/feedback", map[string]any{"conversation": id, "seq": answered, "good": true}, 204},
-		{"GET", "/api/market/symbols", nil, 200}, {"GET", "/api/market/candles?symbol=EURUSD&timeframe=5m", nil, 200},
-		{
-			"GET", "/api/market/candles?symbol=EURUSD&timeframe=7m", nil, 400,
-		}, {"GET", "/api/market/candles?symbol=NONE&timeframe=5m", nil, 404},
+		{"GET", "/api/market/symbols", nil, 200},
+		{"GET", "/api/market/candles?symbol=EURUSD&timeframe=5m", nil, 200},
+		{"GET", "/api/market/candles?symbol=EURUSD&timeframe=7m", nil, 400},
+		{"GET", "/api/market/candles?symbol=NONE&timeframe=5m", nil, 404},
 		{"GET", "/api/market/events?symbol=EURUSD", nil, 200},
-		{
-			"GET", "/api/assistants", nil, 200,
-		}, {"GET", "/api/sources", nil, 200}, {"POST", "/api/sources", map[string]any{}, 400},
-		{"GET", "/api/sources/shop/schema", nil, 200}, {"GET", "/api/sources/shop/samples?table=orders", nil, 200},
-		{
-			"GET", "/api/sources/shop/distribution?table=orders&column=status", nil, 200,
-		}, {"GET", "/api/sources/shop/distribution?table=orders&column=total", nil, 200},
+		{"GET", "/api/assistants", nil, 200},
+		{"GET", "/api/sources", nil, 200},
+		{"POST", "/api/sources", map[string]any{}, 400},
+		{"GET", "/api/sources/shop/schema", nil, 200},
+		{"GET", "/api/sources/shop/samples?table=orders", nil, 200},
+		{"GET", "/api/sources/shop/distribution?table=orders&column=status", nil, 200},
+		{"GET", "/api/sources/shop/distribution?table=orders&column=total", nil, 200},
 		{"GET", "/api/sources/shop/distribution?table=orders&column=ordered_at", nil, 200},
 		{
 			"POST", "/api/sources/shop/query", map[string]any{
@@ -361,35 +359,38 @@ func TestResponsesMatchDescription(t *testing.T) {
 				"columns": []any{map[string]any{"name": "n", "kind": "integer"}}, "row_count": 1, "ms": 2,
 			}, 200,
 		},
-		{
-			"GET", "/api/suggestions?source=shop", nil, 200,
-		}, {"GET", "/api/results/" + id + ".r1", nil, 200}, {"GET", "/api/results/" + id + ".r1?format=json", nil, 200},
-		{
-			"GET", "/api/results/" + id + ".r1?format=csv", nil, 200,
-		}, {"GET", "/api/results/" + id + ".r1?format=xlsx", nil, 200},
-		{"GET", "/api/results/" + id + ".r1?format=arrow", nil, 200}, {"GET", "/api/results/" + id + ".r99", nil, 404},
-		{
-			"GET", "/api/usage/people", nil, 200,
-		}, {"GET", "/api/usage/people?format=csv", nil, 200}, {"GET", "/api/usage/people?from=2026-13-01", nil, 400},
-		{"GET", "/api/usage/questions", nil, 200}, {"GET", "/api/usage/questions?before=x", nil, 400},
-		{
-			"GET", "/api/usage", nil, 200,
-		}, {
-			"GET", "/api/openapi.yaml", nil, 200,
-		}, {"GET", "/healthz", nil, 200}, {"GET", "/readyz", nil, 200}, {"GET", "/metrics", nil, 200},
-		{
-			"POST", "/api/conversations", map[string]any{"text": "How many orders are there?"}, 202,
-		}, {"POST", "/api/conversations", map[string]any{"txt": ""}, 400},
+		{"GET", "/api/suggestions?source=shop", nil, 200},
+		{"GET", "/api/results/" + id + ".r1", nil, 200},
+		{"GET", "/api/results/" + id + ".r1?format=json", nil, 200},
+		{"GET", "/api/results/" + id + ".r1?format=csv", nil, 200},
+		{"GET", "/api/results/" + id + ".r1?format=xlsx", nil, 200},
+		{"GET", "/api/results/" + id + ".r1?format=arrow", nil, 200},
+		{"GET", "/api/results/" + id + ".r1?format=parquet", nil, 200},
+		{"GET", "/api/results/" + id + ".r99", nil, 404},
+		{"POST", "/api/conversations/" + id + "/calculations", map[string]any{"sql": "FROM r1"}, 200},
+		{"POST", "/api/conversations/" + id + "/calculations", map[string]any{"sql": "DELETE FROM r1"}, 400},
+		{"GET", "/api/results/" + calculated.Result.ID + "/origins", nil, 200},
+		{"GET", "/api/results/" + id + ".r1/origins", nil, 400},
+		{"GET", "/api/usage/people", nil, 200},
+		{"GET", "/api/usage/people?format=csv", nil, 200},
+		{"GET", "/api/usage/people?from=2026-13-01", nil, 400},
+		{"GET", "/api/usage/questions", nil, 200},
+		{"GET", "/api/usage/questions?before=x", nil, 400},
+		{"GET", "/api/usage", nil, 200},
+		{"GET", "/api/openapi.yaml", nil, 200},
+		{"GET", "/healthz", nil, 200},
+		{"GET", "/readyz", nil, 200},
+		{"GET", "/metrics", nil, 200},
+		{"POST", "/api/conversations", map[string]any{"text": "How many orders are there?"}, 202},
+		{"POST", "/api/conversations", map[string]any{"txt": ""}, 400},
 		{"POST", "/api/conversations/" + id + "/turns", map[string]any{"text": "How many customers are there?"}, 202},
-		{
-			"POST", "/api/drawings", aDrawing, 200,
-		}, {"POST", "/api/drawings", map[string]any{"drawing": map[string]any{"type": "x"}}, 400},
-		{
-			"GET", "/api/drawings?symbol=EURUSD", nil, 200,
-		}, {"GET", "/api/drawings", nil, 400}, {"POST", "/api/drawings/undo", map[string]any{"symbol": "EURUSD"}, 200},
-		{
-			"POST", "/api/drawings/undo", map[string]any{"symbol": "EURUSD"}, 409,
-		}, {"POST", "/api/drawings/redo", map[string]any{"symbol": "EURUSD"}, 200},
+		{"POST", "/api/drawings", aDrawing, 200},
+		{"POST", "/api/drawings", map[string]any{"drawing": map[string]any{"type": "x"}}, 400},
+		{"GET", "/api/drawings?symbol=EURUSD", nil, 200},
+		{"GET", "/api/drawings", nil, 400},
+		{"POST", "/api/drawings/undo", map[string]any{"symbol": "EURUSD"}, 200},
+		{"POST", "/api/drawings/undo", map[string]any{"symbol": "EURUSD"}, 409},
+		{"POST", "/api/drawings/redo", map[string]any{"symbol": "EURUSD"}, 200},
 		{"GET", "/api/drawings/export?symbol=EURUSD", nil, 200},
 		{
 			"POST", "/api/drawings/import", map[string]any{
@@ -403,13 +404,12 @@ func TestResponsesMatchDescription(t *testing.T) {
 				},
 			}, 200,
 		},
-		{
-			"DELETE", "/api/drawings/mine?symbol=EURUSD&base_version=1", nil, 409,
-		}, {
-			"DELETE", "/api/drawings/mine?symbol=EURUSD", nil, 200,
-		}, {"DELETE", "/api/drawings/mine?symbol=EURUSD", nil, 404},
+		{"DELETE", "/api/drawings/mine?symbol=EURUSD&base_version=1", nil, 409},
+		{"DELETE", "/api/drawings/mine?symbol=EURUSD", nil, 200},
+		{"DELETE", "/api/drawings/mine?symbol=EURUSD", nil, 404},
 		{"GET", "/api/drawings/history?symbol=EURUSD", nil, 200},
-		{"DELETE", "/api/sources/" + source.Name, nil, 204}, {"DELETE", "/api/conversations/" + id, nil, 204},
+		{"DELETE", "/api/sources/" + source.Name, nil, 204},
+		{"DELETE", "/api/conversations/" + id, nil, 204},
 	}
 	for _, word := range []string{"undo", "redo", "history", "export", "import"} { // these could also be ids
 		calls = append(calls,
@@ -480,10 +480,10 @@ func TestResponseCheckDetectsMismatch(t *testing.T) {
 	g := newRig(t, t.TempDir())
 	s := readSpec(t, g)
 	for name, change := range map[string]func(*httptest.ResponseRecorder){
-		"a key more": func(w *httptest.ResponseRecorder) {
+		"an extra key": func(w *httptest.ResponseRecorder) {
 			w.Body = bytes.NewBufferString(`{"sources":[],"more":1}`)
 		},
-		"a key missing":  func(w *httptest.ResponseRecorder) { w.Body = bytes.NewBufferString(`{}`) },
+		"a missing key":  func(w *httptest.ResponseRecorder) { w.Body = bytes.NewBufferString(`{}`) },
 		"another type":   func(w *httptest.ResponseRecorder) { w.Body = bytes.NewBufferString(`{"sources":{}}`) },
 		"another status": func(w *httptest.ResponseRecorder) { w.Code = 206 },
 		"another media":  func(w *httptest.ResponseRecorder) { w.Header().Set("Content-Type", "text/html") },

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"encoding/json"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -69,7 +70,7 @@ func TestOriginReachesPostgresLog(t *testing.T) {
 	r.Header.Set("Traceparent", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01")
 	w := g.do(r)
 	if w.Code != http.StatusOK || !strings.Contains(w.Body.String(), "60 orders") {
-		t.Fatalf("%d %s", w.Code, w.Body)
+		t.Fatalf("answer: %d %s", w.Code, w.Body)
 	}
 	asked := fake.Requests()
 	run := asked[0].Header.Get("Footnote-Run")
@@ -88,11 +89,22 @@ func TestOriginReachesPostgresLog(t *testing.T) {
 	}
 	followed := map[string]string{} // span names to ids, as received by the model's server
 	collector.Close()
-	span := regexp.MustCompile(`"traceId":"(\w+)","spanId":"(\w+)",.*?"name":"(.*?)"`)
-	for _, s := range span.FindAllStringSubmatch(traces.body, -1) {
-		followed[s[3]] = s[2]
-		if s[1] != "0af7651916cd43dd8448eb211c80319c" {
-			t.Errorf("the span %s is in the trace %s", s[3], s[1])
+	for sent := json.NewDecoder(strings.NewReader(traces.body)); sent.More(); {
+		var request struct {
+			ResourceSpans []struct {
+				ScopeSpans []struct {
+					Spans []struct{ TraceID, SpanID, Name string }
+				}
+			}
+		}
+		if err := sent.Decode(&request); err != nil {
+			t.Fatal(err)
+		}
+		for _, s := range request.ResourceSpans[0].ScopeSpans[0].Spans {
+			followed[s.Name] = s.SpanID
+			if s.TraceID != "0af7651916cd43dd8448eb211c80319c" {
+				t.Errorf("the span %s is in the trace %s", s.Name, s.TraceID)
+			}
 		}
 	}
 	if got := asked[1].Header.Get("Traceparent"); got !=
@@ -101,7 +113,7 @@ func TestOriginReachesPostgresLog(t *testing.T) {
 		t.Errorf("the model's server is told %q, the collector %v, %v", got, followed, traces.tenant)
 	}
 	if strings.Contains(traces.body, "orders") {
-		t.Error("the collector is told what was asked")
+		t.Error("the question reached the collector")
 	}
 	log := string(server.Log())
 	mark := "/* footnote run=" + run + " request=ticket-4711 */ "
@@ -121,7 +133,7 @@ func TestOriginReachesPostgresLog(t *testing.T) {
 	}
 	for _, res := range g.results(w.Header().Get("X-Conversation-Id")) {
 		if res.Result == nil || res.Result.SQL != sql {
-			t.Errorf("what is stored is %+v", res.Result)
+			t.Errorf("the stored result is %+v", res.Result)
 		}
 	}
 }

@@ -12,18 +12,20 @@ import (
 )
 
 // TestUsageByPerson lets users of two organisations ask. The administrator of one sees what its own people did;
-// nobody else sees anything.
+// no one else sees anything.
 func TestUsageByPerson(t *testing.T) {
 	const cemsKey, dansKey = "key-of-cem-0123456789", "key-of-dan-0123456789"
 	g := newRig(t, t.TempDir(), func(c *config.Config) {
-		c.APIKeys = []config.Key{{
-			Key: adasKey, Org: "acme", User: "ada", Roles: []string{footnote.Admin},
-		}, {Key: bobsKey, Org: "acme", User: "bob"},
+		c.APIKeys = []config.Key{
+			{Key: adasKey, Org: "acme", User: "ada", Roles: []string{footnote.Admin}},
+			{Key: bobsKey, Org: "acme", User: "bob"},
 			{
 				Key:  cemsKey,
 				Org:  "other",
 				User: "cem",
-			}, {Key: dansKey, Org: "other", User: "dan", Roles: []string{footnote.Admin}}}
+			},
+			{Key: dansKey, Org: "other", User: "dan", Roles: []string{footnote.Admin}},
+		}
 	})
 	ask := func(key, text string) string {
 		var opened taken
@@ -67,15 +69,15 @@ func TestUsageByPerson(t *testing.T) {
 		people.Rows[0].Runs != 2 || people.Rows[0].Failed != 0 || people.Rows[0].Hits == 0 ||
 		people.Rows[0].Calls <= people.Rows[0].Hits || people.Rows[1].User != "ada" || people.Rows[1].Questions != 1 ||
 		people.Rows[1].Day > today || people.To > today {
-		t.Errorf("%+v", people)
+		t.Errorf("usage of everyone: %+v", people)
 	}
 	g.call("GET", "/api/usage/people?user=ada", nil, 200, &people)
 	if len(people.Rows) != 1 || people.Rows[0].User != "ada" {
-		t.Errorf("%+v", people)
+		t.Errorf("usage of ada: %+v", people)
 	}
 	g.call("GET", "/api/usage/people?from=2020-01-01&to=2020-02-01", nil, 200, &people)
 	if len(people.Rows) != 0 || people.From != "2020-01-01" {
-		t.Errorf("%+v", people)
+		t.Errorf("usage in 2020: %+v", people)
 	}
 	for _, bad := range []string{
 		"from=x", "to=2026-02-30", "from=2026-02-02&to=2026-02-01", "from=2020-01-01&to=2026-01-01", "format=xml",
@@ -87,7 +89,7 @@ func TestUsageByPerson(t *testing.T) {
 		"\n"); len(lines) != 2 || !strings.HasPrefix(lines[0], "day,user,questions,runs,") ||
 		!strings.Contains(lines[1], ",bob,2,2,0,") ||
 		!strings.HasPrefix(w.Header().Get("Content-Disposition"), `attachment; filename="usage-`) {
-		t.Errorf("%v %s", w.Header(), w.Body)
+		t.Errorf("usage as CSV: %v %s", w.Header(), w.Body)
 	}
 
 	var asked struct {
@@ -98,7 +100,7 @@ func TestUsageByPerson(t *testing.T) {
 	if len(asked.Questions) != 3 || asked.Questions[0].User != "bob" ||
 		asked.Questions[0].Question != "revenue by category" || asked.Questions[0].Outcome != "finished" ||
 		asked.Questions[2].Question != "How many orders are there?" || asked.Next != "" {
-		t.Errorf("%+v", asked)
+		t.Errorf("questions: %+v", asked)
 	}
 	// A deleted conversation loses its text; its usage stays known.
 	g.as(bobsKey, "DELETE", "/api/conversations/"+bobs, nil, http.StatusNoContent)
@@ -106,6 +108,6 @@ func TestUsageByPerson(t *testing.T) {
 	g.call("GET", "/api/usage/questions?user=bob", nil, 200, &asked)
 	if len(asked.Questions) != 2 || asked.Questions[1].Question != "" || asked.Questions[1].Conversation != bobs ||
 		asked.Questions[0].Question == "" {
-		t.Errorf("%+v", asked)
+		t.Errorf("questions after a deletion: %+v", asked)
 	}
 }

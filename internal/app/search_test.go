@@ -28,10 +28,10 @@ func searched(t *testing.T) func(*config.Config) {
 	return func(c *config.Config) {
 		c.Sources = map[string]string{"crm": file}
 		c.APIKeys = twoOrgs
-		c.Tools.Search = []config.SearchTable{{
+		c.Tools.Search = []search.Table{{
 			Source: "crm", Table: "notes", Key: "id", Title: []string{"title"}, Text: []string{"title", "body"},
 			FTS: "notes_fts", OrgColumn: "org",
-			Filters: []config.SearchFilter{{Column: "year", Type: "integer"}},
+			Filters: []search.Filter{{Column: "year", Type: "integer"}},
 		}}
 	}
 }
@@ -42,9 +42,8 @@ func TestSearchOfTwoOrgs(t *testing.T) {
 	g := newRig(t, t.TempDir(), searched(t))
 	for pass, hit := range []bool{false, true} {
 		for _, caller := range []struct{ key, count, own, foreign string }{
-			{
-				adasKey, "**2**", "rocket", "zeppelin Zeppelin 70123 globex",
-			}, {bobsKey, "**1**", "zeppelin", "anvil Anvil rocket Rocket acme"},
+			{adasKey, "**2**", "rocket", "zeppelin Zeppelin 70123 globex"},
+			{bobsKey, "**1**", "zeppelin", "anvil Anvil rocket Rocket acme"},
 		} {
 			_, all := g.answerAs(caller.key, "search for boiler in notes")
 			if strings.Contains(all, `"cache_hit":true`) != hit {
@@ -73,7 +72,7 @@ func (g *rig) search(source string, p footnote.Principal, input string) tool.Out
 		Name: search.Name, Input: json.RawMessage(input), Sources: []string{source}, ResultID: "r7", Principal: p,
 	})
 	if err != nil || out.IsError {
-		g.t.Fatalf("%+v, %v", out, err)
+		g.t.Fatalf("search: %+v, %v", out, err)
 	}
 	return out
 }
@@ -117,11 +116,11 @@ func searchedAs(t *testing.T, g *rig) {
 // TestInvalidSearchSettings checks that the error names what does not exist.
 func TestInvalidSearchSettings(t *testing.T) {
 	good := searched(t)
-	for want, change := range map[string]func(*config.SearchTable){
-		`tools.search: crm.notes: key is "nr": Table notes has no column named "nr"`: func(c *config.SearchTable) {
+	for want, change := range map[string]func(*search.Table){
+		`tools.search: crm.notes: key is "nr": Table notes has no column named "nr"`: func(c *search.Table) {
 			c.Key = "nr"
 		},
-		`tools.search: the table "notes": source is "erp", which is not configured`: func(c *config.SearchTable) {
+		`tools.search: the table "notes": source is "erp", which is not configured`: func(c *search.Table) {
 			c.Source = "erp"
 		},
 		`fts is "notes_fts": the rows of notes have no rowid`: nil, // with filters
@@ -131,7 +130,7 @@ func TestInvalidSearchSettings(t *testing.T) {
 		good(&c)
 		if change == nil {
 			c.Filters = map[string]map[string]string{"crm": {"notes": "org = {org}", "notes_fts": "all"}}
-			change = func(*config.SearchTable) {}
+			change = func(*search.Table) {}
 		}
 		change(&c.Tools.Search[0])
 		a, err := New(t.Context(), c, Options{})
@@ -154,7 +153,7 @@ func TestSearchOfFilteredRows(t *testing.T) {
 			file := salesFile(t, engine)
 			g := newRig(t, t.TempDir(), func(c *config.Config) {
 				c.Sources, c.Filters = map[string]string{"shop": file}, map[string]map[string]string{"shop": ownSales}
-				c.Tools.Search = []config.SearchTable{
+				c.Tools.Search = []search.Table{
 					{
 						Source: "shop", Table: "sales", Key: "id", Title: []string{"product"},
 						Text: []string{"product", "region"}, Limit: 50,

@@ -51,7 +51,7 @@ func (a *App) Serve(ctx context.Context, listener net.Listener, ready func(addre
 	followed := make(chan struct{})
 	go func() { defer close(followed); a.audit.Run(following, auditGrace) }()
 
-	defer runJobs(ctx, job.Run)()
+	defer runJobs(ctx, job.Run, a.warnOfEmptySources)()
 	// Runs until the last answer has ended, so that the file includes its cost.
 	defer runJobs(context.WithoutCancel(ctx), func(ctx context.Context) { a.usage.Follow(ctx, a.log) })()
 	select {
@@ -65,7 +65,7 @@ func (a *App) Serve(ctx context.Context, listener net.Listener, ready func(addre
 	return err
 }
 
-// announce logs what is served, and to whom data goes.
+// announce logs the address, and the servers that receive data.
 func (a *App) announce(address string) {
 	a.log.Info("serving", "listen", address, "model", a.describe(), "sources", a.sources.names(), "data", a.cfg.Data)
 	if services := a.externalServices(); len(services) > 0 {
@@ -79,6 +79,22 @@ func (a *App) announce(address string) {
 	}
 	if len(a.sources) == 0 {
 		a.log.Warn("there are no sources to ask about. Name one with --source or FOOTNOTE_SOURCES")
+	}
+}
+
+// schemaTime limits how long warnOfEmptySources waits for a source.
+const schemaTime = 30 * time.Second
+
+// warnOfEmptySources warns of configured sources that have no tables: nothing about them can be answered. Often the
+// address names another database than the one that was meant.
+func (a *App) warnOfEmptySources(ctx context.Context) {
+	for _, name := range a.sources.names() {
+		ctx, cancel := context.WithTimeout(ctx, schemaTime)
+		s, err := a.sources[name].Schema(ctx)
+		cancel()
+		if err == nil && len(s.Tables) == 0 {
+			a.log.Warn("a source has no tables; check its path or URL", "source", name)
+		}
 	}
 }
 

@@ -56,7 +56,7 @@ func TestSeveralSourcesThroughEachProtocol(t *testing.T) {
 	})
 	var up httpapi.SourceInfo
 	if w := g.do(g.upload("sales.db", salesBytes(t))); w.Code != 201 || json.Unmarshal(w.Body.Bytes(), &up) != nil {
-		t.Fatalf("%d %s", w.Code, w.Body)
+		t.Fatalf("upload: %d %s", w.Code, w.Body)
 	}
 	message := func(role, text string) []map[string]any {
 		return []map[string]any{

@@ -18,11 +18,13 @@ import (
 
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/config"
+	"github.com/footnotehq/footnote/demo"
 	"github.com/footnotehq/footnote/source"
 	"github.com/footnotehq/footnote/source/duckdb"
 	"github.com/footnotehq/footnote/source/engines"
 	"github.com/footnotehq/footnote/source/postgres"
 	"github.com/footnotehq/footnote/source/sqlite"
+	"github.com/footnotehq/footnote/tool/workspace"
 )
 
 // Databases lists the engines that sources can have.
@@ -136,7 +138,7 @@ func openSources(ctx context.Context, c config.Config, p processes, log *slog.Lo
 			mu.Lock()
 			all[name], rowsPerUser = src, rowsPerUser || engine.RowsPerUser()
 			mu.Unlock()
-			return prove(ctx, name, src)
+			return probeReadOnly(ctx, name, src)
 		})
 	}
 	if err := group.Wait(); err != nil {
@@ -155,8 +157,8 @@ func checkNotStore(name, address, file string) error {
 		name, file)
 }
 
-// prove checks that a source rejects every write.
-func prove(ctx context.Context, name string, src source.Source) error {
+// probeReadOnly checks that a source rejects every write.
+func probeReadOnly(ctx context.Context, name string, src source.Source) error {
 	if err := src.Probe(ctx); err != nil {
 		return fmt.Errorf("source %s: %w", name, err)
 	}
@@ -176,12 +178,9 @@ func openSource(ctx context.Context, c config.Config, name, where string, filter
 		return nil, engine, fmt.Errorf("filters.%s: %w", name, err)
 	}
 	o := engines.Options{
-		Limits: source.Limits{
-			Time: c.Limits.QueryTime, Rows: c.Limits.QueryRows, Bytes: c.Limits.QueryBytes,
-			Memory: c.Limits.QueryMemory,
-		},
-		Filters: filters, Functions: c.FunctionsOf(name), VersionSQL: c.Cache.Version(name), Folder: loaded,
-		Pool: p.serve, LoadPool: p.load, LoadMemory: c.Limits.LoadMemory, LoadWait: p.loadWait, Budget: p.budget,
+		Limits: queryLimits(c), Filters: filters, Functions: c.FunctionsOf(name), VersionSQL: c.Cache.Version(name),
+		Dir:  loaded,
+		Pool: p.serve, LoadPool: p.loads, LoadMemory: c.Limits.LoadMemory, LoadWait: p.loadWait, Budget: p.budget,
 		Logger: log,
 	}
 	if progress != nil {
@@ -189,6 +188,12 @@ func openSource(ctx context.Context, c config.Config, name, where string, filter
 	}
 	src, err := engine.Open(ctx, name, where, o)
 	return src, engine, err
+}
+
+func queryLimits(c config.Config) source.Limits {
+	return source.Limits{
+		Time: c.Limits.QueryTime, Rows: c.Limits.QueryRows, Bytes: c.Limits.QueryBytes, Memory: c.Limits.QueryMemory,
+	}
 }
 
 // OpenSource opens the only configured source, for a command that needs nothing else, and proves it read-only. close
@@ -200,4 +205,25 @@ func OpenSource(ctx context.Context, c config.Config, o Options) (_ source.Sourc
 		return nil, nil, errors.Join(err, children.close())
 	}
 	return all[all.names()[0]], func() error { return errors.Join(all.close(), children.close()) }, nil
+}
+
+// DemoShop returns the demo database in a data folder, and writes it if it is missing.
+func DemoShop(ctx context.Context, data string) (map[string]string, error) {
+	path := filepath.Join(data, "shop.db")
+	if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
+		if err := os.MkdirAll(data, 0o700); err != nil {
+			return nil, folderError(data, err)
+		}
+		if err := demo.Write(ctx, path); err != nil {
+			return nil, err
+		}
+	}
+	return map[string]string{"shop": path}, nil
+}
+
+// DemoWorkspaces creates the demo's folder for workspaces in a data folder, and the files that new workspaces start
+// with.
+func DemoWorkspaces(data string) (string, error) {
+	folder := filepath.Join(data, "workspaces")
+	return folder, demo.WriteWorkspace(filepath.Join(folder, workspace.Template))
 }

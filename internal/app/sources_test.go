@@ -1,9 +1,12 @@
 package app
 
 import (
+	"bytes"
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -28,10 +31,10 @@ type readOnly struct{ source.Source }
 func (readOnly) Probe(context.Context) error { return nil }
 
 func TestWritableSourceIsRefused(t *testing.T) {
-	err := prove(t.Context(), "shop", writable{})
+	err := probeReadOnly(t.Context(), "shop", writable{})
 	if !errors.Is(err, source.ErrWritable) ||
 		OneLine(err) != `source shop: Database is not read-only. Refusing to start. "VACUUM" was accepted` {
-		t.Errorf("%q", OneLine(err))
+		t.Errorf("OneLine(err): %q", OneLine(err))
 	}
 }
 
@@ -74,9 +77,9 @@ func TestOneLine(t *testing.T) {
 	}
 }
 
-// TestFiltersWithoutAnEngineForThem checks that a source with filters opens only with an engine that applies them, and
+// TestFiltersNeedEngineSupport checks that a source with filters opens only with an engine that applies them, and
 // that users share cached rows only then.
-func TestFiltersWithoutAnEngineForThem(t *testing.T) {
+func TestFiltersNeedEngineSupport(t *testing.T) {
 	opened := 0
 	list := engines.List{{
 		Dialect: &source.Dialect{Name: "plain"}, Schemes: []string{"plain"},
@@ -86,17 +89,17 @@ func TestFiltersWithoutAnEngineForThem(t *testing.T) {
 		},
 	}}
 	c := config.Config{Sources: map[string]string{"shop": "plain:a"}}
-	_, rowsPerUser, err := openSources(t.Context(), c, processes{databases: list}, nil, nil)
+	_, rowsPerUser, err := openSources(t.Context(), c, processes{children: children{databases: list}}, nil, nil)
 	if err != nil || !rowsPerUser || opened != 1 {
 		t.Errorf("without filters: %v, %v, opened %d times", rowsPerUser, err, opened)
 	}
 	c.Filters = map[string]map[string]string{"shop": {"orders": "org = {org}"}}
-	_, _, err = openSources(t.Context(), c, processes{databases: list}, nil, nil)
+	_, _, err = openSources(t.Context(), c, processes{children: children{databases: list}}, nil, nil)
 	if err == nil || !strings.HasPrefix(err.Error(), "filters.shop: plain databases take no filters") || opened != 1 {
 		t.Errorf("with filters: %v, opened %d times", err, opened)
 	}
 	list[0].Filters = true
-	_, rowsPerUser, err = openSources(t.Context(), c, processes{databases: list}, nil, nil)
+	_, rowsPerUser, err = openSources(t.Context(), c, processes{children: children{databases: list}}, nil, nil)
 	if err != nil || rowsPerUser || opened != 2 {
 		t.Errorf("with an engine that applies them: %v, %v, opened %d times", rowsPerUser, err, opened)
 	}
@@ -116,5 +119,28 @@ func TestSourceName(t *testing.T) {
 		if got := SourceName(address); got != want {
 			t.Errorf("SourceName(%q) = %q, want %q", address, got, want)
 		}
+	}
+}
+
+// TestServerWarnsOfEmptySource checks that a source without tables is named in the log, and no other.
+func TestServerWarnsOfEmptySource(t *testing.T) {
+	empty := filepath.Join(t.TempDir(), "empty.db")
+	db, err := sql.Open("sqlite", empty)
+	if err == nil {
+		_, err = db.Exec("CREATE TABLE t (a); DROP TABLE t")
+	}
+	if err == nil {
+		err = db.Close()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := newRig(t, t.TempDir(), func(c *config.Config) { c.Sources["typo"] = empty })
+	var log bytes.Buffer
+	g.app.log = slog.New(slog.NewTextHandler(&log, nil))
+	g.app.warnOfEmptySources(t.Context())
+	if got := log.String(); strings.Count(got, "\n") != 1 || !strings.Contains(got, "no tables") ||
+		!strings.Contains(got, "source=typo") {
+		t.Errorf("the log has %q", got)
 	}
 }

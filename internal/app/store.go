@@ -116,98 +116,93 @@ func OpenToRead(ctx context.Context, c config.Config, folder string) (store.Stor
 }
 
 // checkStore inspects the database for conversations without changing it.
-func checkStore(ctx context.Context, c config.Config, scope doctor.Scope) []doctor.Check {
+func checkStore(ctx context.Context, c config.Config, r *doctor.Report) {
 	if c.Store == "" {
-		return []doctor.Check{checkFile(ctx, DataFile(c, ""))}
+		checkFile(ctx, DataFile(c, ""), r)
+		return
 	}
-	if skip, ok := scope.Unchecked(ctx, "store", string(c.Store)); ok {
-		return []doctor.Check{skip}
+	if r.Skips(ctx, "store", string(c.Store), "") {
+		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, 15*time.Second)
-	defer cancel()
 	state, err := postgres.Inspect(ctx, string(c.Store))
 	if err != nil {
-		return []doctor.Check{doctor.Fail("store", OneLine(err))}
+		r.Fail("store", OneLine(err))
+		return
 	}
-	checks := []doctor.Check{doctor.OK("store", state.Server)}
-	switch {
-	case state.Have < state.Want:
-		checks = append(checks, doctor.Warn("store", fmt.Sprintf(
-			"schema %d of %d: footnote migrate or the next server start upgrades it", state.Have,
-			state.Want)))
-	default:
-		checks = append(checks, doctor.OK("store", fmt.Sprintf("schema %d", state.Have)))
+	r.OK("store", state.Server)
+	if state.Have < state.Want {
+		r.Warn("store", fmt.Sprintf("schema %d of %d: footnote migrate or the next server start upgrades it",
+			state.Have, state.Want))
+	} else {
+		r.OK("store", fmt.Sprintf("schema %d", state.Have))
 	}
 	for _, words := range state.Warnings {
-		checks = append(checks, doctor.Warn("store", words))
+		r.Warn("store", words)
 	}
-	return checks
 }
 
 // checkFile reports whether a data file can be opened, and whether it returns disk space after deletions. A new file
 // will.
-func checkFile(ctx context.Context, path string) doctor.Check {
-	ctx, cancel := context.WithTimeout(ctx, 15*time.Second)
-	defer cancel()
+func checkFile(ctx context.Context, path string, r *doctor.Report) {
 	state, err := sqlite.Inspect(ctx, path)
 	switch {
 	case footnote.CodeOf(err) == footnote.NotFound:
-		return doctor.OK("store", "in "+path+", which does not exist yet")
+		r.OK("store", "in "+path+", which does not exist yet")
 	case err != nil:
-		return doctor.Fail("store", "in "+path+": "+OneLine(err))
+		r.Fail("store", "in "+path+": "+OneLine(err))
 	case state.Have < state.Want:
-		return doctor.Warn("store", fmt.Sprintf(
-			"in %s, schema %d of %d: footnote migrate or the next server start upgrades it", path,
-			state.Have, state.Want))
+		r.Warn("store", fmt.Sprintf("in %s, schema %d of %d: footnote migrate or the next server start upgrades it",
+			path, state.Have, state.Want))
 	case !state.Compacts:
-		return doctor.Warn("store", "in "+path+
+		r.Warn("store", "in "+path+
 			", which keeps the space of what was deleted: stop the server and run footnote migrate --compact")
+	default:
+		r.OK("store", "in "+path)
 	}
-	return doctor.OK("store", "in "+path)
 }
 
 // checkLog reads all conversations. It is safe while a server runs.
-func checkLog(ctx context.Context, c config.Config, scope doctor.Scope) []doctor.Check {
-	var checks []doctor.Check
-	for _, where := range [][2]string{{"log", ""}, {"log of ask", TerminalFolder}} {
-		what, folder := where[0], where[1]
-		if skip, ok := scope.Unchecked(ctx, what, string(c.Store)); ok && folder == "" {
-			checks = append(checks, skip)
+func checkLog(ctx context.Context, c config.Config, r *doctor.Report) {
+	before := len(r.Checks)
+	for _, folder := range []string{"", TerminalFolder} {
+		what := "log"
+		if folder != "" {
+			what = "log of ask"
+		}
+		inFile := c.Store == "" || folder != ""
+		if !inFile && r.Skips(ctx, what, string(c.Store), "") {
 			continue
 		}
 		log, err := OpenToRead(ctx, c, folder)
-		inFile := c.Store == "" || folder != ""
 		switch {
 		case err != nil && inFile && footnote.CodeOf(err) == footnote.NotFound: // terminal never used
 		case err != nil:
-			checks = append(checks, doctor.Fail(what, OneLine(err)))
+			r.Fail(what, OneLine(err))
 		default:
-			checks = append(checks, readLog(ctx, c, what, log)...)
+			readLog(ctx, c, what, log, r)
 		}
 	}
-	if len(checks) == 0 {
-		return []doctor.Check{doctor.OK("log", "no conversations yet")}
+	if len(r.Checks) == before {
+		r.OK("log", "no conversations yet")
 	}
-	return checks
 }
 
 // readLog checks one store and closes it.
-func readLog(ctx context.Context, c config.Config, what string, log store.Store) []doctor.Check {
+func readLog(ctx context.Context, c config.Config, what string, log store.Store, r *doctor.Report) {
 	defer log.Close()
 	report, err := inspect.Read(ctx, log, multipliers(c))
-	var checks []doctor.Check
 	for _, p := range report.Problems {
-		checks = append(checks, doctor.Fail(what, p.String()))
+		r.Fail(what, p.String())
 	}
 	if report.More > 0 {
-		checks = append(checks, doctor.Fail(what, doctor.Counted(report.More, "more problem")))
+		r.Fail(what, doctor.Counted(report.More, "more problem"))
 	}
 	if err != nil {
-		return append(checks, doctor.Fail(what, OneLine(err)))
+		r.Fail(what, OneLine(err))
+		return
 	}
-	return append(checks, doctor.OK(what, fmt.Sprintf("%s in %s, %s (%d unfinished), %s, %.2f USD",
-		doctor.Counted(report.Events, "event"), doctor.Counted(report.Streams, "stream"),
-		doctor.Counted(report.Runs, "run"),
-		report.Unfinished, doctor.Counted(report.Calls, "call"), report.Cost.USD())),
-		doctor.OK(what, doctor.Counted(report.Balances, "balance")+" compared with what it says was used"))
+	r.OK(what, fmt.Sprintf("%s in %s, %s (%d unfinished), %s, %.2f USD", doctor.Counted(report.Events, "event"),
+		doctor.Counted(report.Streams, "stream"), doctor.Counted(report.Runs, "run"), report.Unfinished,
+		doctor.Counted(report.Calls, "call"), report.Cost.USD()))
+	r.OK(what, doctor.Counted(report.Balances, "balance")+" compared with the usage in the log")
 }

@@ -41,7 +41,7 @@ func TestSessionsOfServers(t *testing.T) {
 	for _, g := range []*rig{one, two, newRig(t, t.TempDir(), here)} {
 		page(g, "GET", "/api/sources", nil, 200)
 		if text := page(g, "GET", "/api/session", nil, 200); !strings.Contains(text, `"user":"ada"`) {
-			t.Errorf("the session is of %s", text)
+			t.Errorf("the session belongs to %s", text)
 		}
 	}
 	page(two, "DELETE", "/api/session", nil, 204)

@@ -52,14 +52,14 @@ func (c counting) Delete(ctx context.Context, id string) error {
 	return c.Store.Delete(ctx, id)
 }
 
-// Placeholders for the ids of somebody's data in the table below.
+// Placeholders for the ids of a user's data in the table below.
 const (
 	aConversation = "CONVERSATION"
 	anUpload      = "UPLOAD"
 	aLine         = "DRAWING"
 )
 
-// probe is a request for somebody's data.
+// probe is a request for another user's data.
 type probe struct {
 	target string // default: the path, with the placeholder of its id, and query
 	query  string
@@ -117,7 +117,7 @@ func in(fields ...any) map[string]any {
 	return m
 }
 
-// probes lists a request for somebody's data for every operation that takes an id, unless its description says so.
+// probes lists a request for another user's data for every operation that takes an id, unless its description says so.
 var probes = map[string]probe{
 	"GET /api/conversations/{id}":          {},
 	"PATCH /api/conversations/{id}":        {body: in("title", "mine")},
@@ -135,6 +135,8 @@ var probes = map[string]probe{
 	"POST /api/conversations/{id}/workspace/revert": {body: in("path", "x")},
 	"POST /api/feedback":                            {body: in("conversation", aConversation, "seq", 5, "good", true)},
 	"GET /api/results/{id}":                         {query: ".r1"},
+	"GET /api/results/{id}/origins":                 {target: "/api/results/" + aConversation + ".r1/origins"},
+	"POST /api/conversations/{id}/calculations":     {body: in("sql", "SELECT * FROM r1")},
 	"DELETE /api/sources/{name}":                    {},
 	"GET /api/sources/{name}/schema":                {},
 	"GET /api/sources/{name}/samples":               {query: "?table=orders"},
@@ -207,7 +209,7 @@ var without = map[string]bool{
 	"DELETE /api/drawings/stream": true, "DELETE /api/drawings/export": true, "DELETE /api/drawings/import": true,
 }
 
-// TestForeignIdsDoNotExist sends ids of somebody else, of the same organisation or another, to every described
+// TestForeignIdsDoNotExist sends ids of other users, of the same organisation or another, to every described
 // endpoint. It checks that the answer equals that for an unknown id byte for byte, and needs as many store calls.
 func TestForeignIdsDoNotExist(t *testing.T) {
 	g := newRig(t, t.TempDir(), func(c *config.Config) {
@@ -249,7 +251,7 @@ func TestForeignIdsDoNotExist(t *testing.T) {
 			_, known := probes[name]
 			switch {
 			case op.TakesIDs == nil && !known && !without[name]:
-				t.Errorf("%s: nobody knows whether it takes an id; its openapi.yaml must have x-takes-ids", name)
+				t.Errorf("%s: the description does not say whether it takes an id; add x-takes-ids to its openapi.yaml", name)
 			case op.TakesIDs != nil && len(*op.TakesIDs) > 0:
 				probes[name] = probe{
 					described: &op,
@@ -282,7 +284,7 @@ func TestForeignIdsDoNotExist(t *testing.T) {
 			status, body, header, n := ask(nobodys)
 			status2, body2, header2, n2 := ask(foreign)
 			if status != status2 {
-				t.Errorf("%s: %d for an id of somebody else, %d for one of nobody: %.200s", name, status2, status,
+				t.Errorf("%s: status %d for another user's id, %d for an unknown one: %.200s", name, status2, status,
 					body2)
 			}
 			if p.opens {
@@ -292,19 +294,19 @@ func TestForeignIdsDoNotExist(t *testing.T) {
 				t.Errorf("%s: %d %.200s", name, status, body)
 			}
 			if body != body2 || n != n2 {
-				t.Errorf("%s: after %d questions to the store\n%s\nfor an id of nobody after %d\n%s", name, n2, body2,
+				t.Errorf("%s: another user's id, after %d reads of the store:\n%s\nan unknown id, after %d:\n%s", name, n2, body2,
 					n, body)
 			}
 			for field := range header {
 				if field != "Date" && header.Get(field) != header2.Get(field) {
-					t.Errorf("%s: the header %s is %q, and %q for an id of nobody", name, field, header2.Get(field),
+					t.Errorf("%s: the header %s is %q, and %q for an unknown id", name, field, header2.Get(field),
 						header.Get(field))
 				}
 			}
 		}
 	}
 	if got := last(); got != before {
-		t.Errorf("somebody else's conversation went from event %d to %d", before, got)
+		t.Errorf("another user's conversation went from event %d to %d", before, got)
 	}
 	g.call("GET", "/api/sources/"+up.Name+"/schema", nil, http.StatusOK, nil)
 }
@@ -393,13 +395,13 @@ func TestAccessRules(t *testing.T) {
 		more   []any
 		status int
 	}{
-		{
-			"the open source", bobsKey, nil, 202,
-		}, {
-			"by name", bobsKey, in2("sources", []string{"open"}), 202,
-		}, {"a closed source", bobsKey, in2("sources", []string{"shop"}), 400},
-		{"another assistant", bobsKey, in2("assistant", "explore"), 404}, {"a tier", bobsKey, in2("tier", "low"), 400},
-		{"nothing is allowed", cemsKey, nil, 404}, {"everything is", adasKey, in2("sources", []string{"shop"}), 202},
+		{"the open source", bobsKey, nil, 202},
+		{"by name", bobsKey, in2("sources", []string{"open"}), 202},
+		{"a closed source", bobsKey, in2("sources", []string{"shop"}), 400},
+		{"another assistant", bobsKey, in2("assistant", "explore"), 404},
+		{"a tier", bobsKey, in2("tier", "low"), 400},
+		{"nothing is allowed", cemsKey, nil, 404},
+		{"everything is", adasKey, in2("sources", []string{"shop"}), 202},
 	} {
 		if status, body := ask(c.key, c.more...); status != c.status {
 			t.Errorf("%s: %d %s", c.what, status, body)

@@ -27,6 +27,8 @@ import (
 	"github.com/footnotehq/footnote/internal/redistest"
 	"github.com/footnotehq/footnote/model/modeltest"
 	"github.com/footnotehq/footnote/source/duckdb"
+	"github.com/footnotehq/footnote/tool/own"
+	"github.com/footnotehq/footnote/tool/search"
 )
 
 // TestTenants has six people of three organisations use the whole API at random and concurrently, over sources with
@@ -143,14 +145,14 @@ func newTenantWorld(t *testing.T, seed uint64, large bool) *tenantWorld {
 			c.Filters["duck"] = filters
 		}
 		for name := range c.Sources {
-			c.Tools.Search = append(c.Tools.Search, config.SearchTable{
+			c.Tools.Search = append(c.Tools.Search, search.Table{
 				Name: name + "_deals", Source: name, Table: "deals", Key: "id", Title: []string{"customer"},
 				Text: []string{"customer", "note"}, Limit: 20,
 			})
 			c.Tools.Own = append(c.Tools.Own, config.OwnTool{
 				Name: name + "_of_product", Description: "Deals of a product.", Source: name,
 				SQL:        "SELECT id, customer, amount FROM deals WHERE product_id = $1 ORDER BY id",
-				Parameters: []config.OwnParameter{{Name: "product", Type: "integer", Description: "Its number."}},
+				Parameters: []own.Parameter{{Name: "product", Type: "integer", Description: "Its number."}},
 			})
 		}
 		if large {
@@ -230,7 +232,7 @@ func (w *tenantWorld) model(r modeltest.Request) modeltest.Reply {
 	w.asked++
 	w.mu.Unlock()
 	if of == nil {
-		w.t.Errorf("the model is asked for nobody: %.300s", body)
+		w.t.Errorf("a model request names no tenant: %.300s", body)
 		return modeltest.Say("Nobody.")
 	}
 	w.clean(of, "what the model reads", body)
@@ -422,7 +424,7 @@ func (w *tenantWorld) settle(p *tenant, id string) {
 	}
 }
 
-// anyResult returns a result of the person or of somebody else.
+// anyResult returns a result of this user or of another one.
 func (w *tenantWorld) anyResult(p *tenant) (id string, own bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -7,9 +7,9 @@ import (
 	"runtime/debug"
 )
 
-// Do calls f on a new goroutine and returns when f has returned. If f panics, Do panics, too: with the same
-// value if it is an error, so that callers can compare it, and otherwise with f's stack trace added.
-func Do(f func()) {
+// Do calls f on a new goroutine and returns what f returns. If f panics, Do panics, too: with the same value if it is
+// an error, so that callers can compare it, and otherwise with f's stack trace added.
+func Do[T any](f func() (T, error)) (result T, err error) {
 	done := make(chan any, 1)
 	go func() {
 		var panicked any = "the goroutine was ended"
@@ -22,10 +22,11 @@ func Do(f func()) {
 			}
 			done <- panicked
 		}()
-		f()
+		result, err = f()
 		panicked = nil
 	}()
 	if p := <-done; p != nil {
 		panic(p)
 	}
+	return result, err
 }

@@ -10,27 +10,26 @@ import (
 	"github.com/footnotehq/footnote/internal/aside"
 )
 
-func panics(f func()) (p any) {
+func panics(f func() (int, error)) (p any) {
 	defer func() { p = recover() }()
-	aside.Do(f)
+	_, _ = aside.Do(f)
 	return nil
 }
 
-func deep() { panic("out of order") }
+func deep() (int, error) { panic("out of order") }
 
 func TestDo(t *testing.T) {
-	n := 0
-	aside.Do(func() { n = 42 })
-	if n != 42 {
-		t.Errorf("n = %d", n)
+	n, err := aside.Do(func() (int, error) { return 42, io.EOF })
+	if n != 42 || err != io.EOF {
+		t.Errorf("Do returned %d, %v", n, err)
 	}
 	if p := fmt.Sprint(panics(deep)); !strings.HasPrefix(p, "out of order\n") || !strings.Contains(p, "deep") {
 		t.Errorf("panicked with %s; want the words and the place", p)
 	}
-	if p := panics(func() { panic(io.ErrUnexpectedEOF) }); p != io.ErrUnexpectedEOF {
+	if p := panics(func() (int, error) { panic(io.ErrUnexpectedEOF) }); p != io.ErrUnexpectedEOF {
 		t.Errorf("panicked with %v; an error stays itself", p)
 	}
-	if p := panics(runtime.Goexit); p == nil {
+	if p := panics(func() (int, error) { runtime.Goexit(); return 0, nil }); p == nil {
 		t.Error("Goexit was reported as a normal return")
 	}
 }

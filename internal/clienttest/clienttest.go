@@ -12,6 +12,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -67,7 +68,7 @@ func (s stoppedBy) Error() string { return "stopped by " + string(s) }
 func (e *Engine) Turns() []agent.Turn {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return append([]agent.Turn(nil), e.turns...)
+	return slices.Clone(e.turns)
 }
 
 // Assistants returns two assistants, one of them with an alias that contains a slash.
@@ -96,54 +97,36 @@ func scenario(text string) string {
 	return ""
 }
 
-// refused returns the error of the scenarios in which no run begins.
-func refused(name string, before int) error {
-	switch name {
-	case "429":
-		return &footnote.Error{
-			Code:       footnote.RateLimited,
-			Message:    "Too many requests.",
-			RetryAfter: 1500 * time.Millisecond,
-		}
-	case "429-once":
-		if before == 0 {
-			return &footnote.Error{
-				Code:       footnote.RateLimited,
-				Message:    "Too many requests.",
-				RetryAfter: 20 * time.Millisecond,
-			}
-		}
-	case "budget":
-		return footnote.Errorf(footnote.BudgetExceeded, "The budget of today is used up.")
-	case "conflict":
-		return footnote.Errorf(footnote.Conflict, "The conversation is still answering.")
-	case "500":
-		return errors.New("dial 10.0.0.7: secret of the operator")
-	case "503":
-		return &footnote.Error{
-			Code:    footnote.ModelUnavailable,
-			Message: "The model is not reachable.",
-			Err:     errors.New("secret of the operator"),
-		}
-	case "panic":
-		panic("secret of the operator")
-	}
-	return nil
+// refusals are the errors of the scenarios in which no run begins.
+var refusals = map[string]error{
+	"429": tooMany(1500 * time.Millisecond), "429-once": tooMany(20 * time.Millisecond),
+	"budget":   footnote.Errorf(footnote.BudgetExceeded, "The budget of today is used up."),
+	"conflict": footnote.Errorf(footnote.Conflict, "The conversation is still answering."),
+	"500":      errors.New("dial 10.0.0.7: secret of the operator"),
+	"503": &footnote.Error{
+		Code: footnote.ModelUnavailable, Message: "The model is not reachable.",
+		Err: errors.New("secret of the operator"),
+	},
+}
+
+func tooMany(retryAfter time.Duration) error {
+	return &footnote.Error{Code: footnote.RateLimited, Message: "Too many requests.", RetryAfter: retryAfter}
 }
 
 // Submit starts the run of a scenario.
 func (e *Engine) Submit(_ context.Context, t agent.Turn) (agent.Ticket, error) {
 	name := scenario(t.Text)
 	e.mu.Lock()
+	defer e.mu.Unlock()
 	before := e.seen[t.Text]
 	e.seen[t.Text]++
 	e.turns = append(e.turns, t)
-	e.mu.Unlock()
-	if err := refused(name, before); err != nil {
+	if name == "panic" {
+		panic("secret of the operator")
+	}
+	if err := refusals[name]; err != nil && (name != "429-once" || before == 0) {
 		return agent.Ticket{}, err
 	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
 	if t.Conversation != "" && e.streams[t.Conversation] == nil {
 		return agent.Ticket{}, footnote.Errorf(footnote.NotFound, "There is no such conversation.")
 	}
@@ -201,24 +184,21 @@ func (e *Engine) Stop(_ context.Context, conversation, by string) error {
 
 // Get returns the head of a conversation.
 func (e *Engine) Get(_ context.Context, id string) (footnote.Stream, error) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	s := e.streams[id]
-	if s == nil {
-		return footnote.Stream{}, footnote.Errorf(footnote.NotFound, "There is no such stream.")
-	}
-	head := s.head
-	head.Last = int64(len(s.events))
-	return head, nil
+	return e.headOf(func(head footnote.Stream) bool { return head.ID == id })
 }
 
 // Find returns the head of a conversation by its client id.
 func (e *Engine) Find(_ context.Context, org, user, _, clientID string) (footnote.Stream, error) {
+	return e.headOf(func(head footnote.Stream) bool {
+		return clientID != "" && head.ClientID == clientID && head.Org == org && head.User == user
+	})
+}
+
+func (e *Engine) headOf(is func(head footnote.Stream) bool) (footnote.Stream, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for _, s := range e.streams {
-		if s.head.ClientID == clientID && clientID != "" && s.head.Org == org && s.head.User == user {
-			head := s.head
+		if head := s.head; is(head) {
 			head.Last = int64(len(s.events))
 			return head, nil
 		}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"runtime"
-	"strconv"
 	"strings"
 	"unsafe"
 
@@ -14,9 +13,7 @@ import (
 )
 
 // NoNewPrivileges ensures, for all threads, that no program executed from now on gains privileges.
-func NoNewPrivileges() error {
-	return ll.AllThreadsPrctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
-}
+func NoNewPrivileges() error { return ll.AllThreadsPrctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) }
 
 // Landlock returns the kernel's Landlock version, or 0 if it has none.
 func Landlock() int {
@@ -47,17 +44,16 @@ func DataSize() int64 {
 }
 
 // StatusBytes returns a size from the text of /proc/PID/status, in bytes; 0 if it is missing.
-func StatusBytes(status, name string) int64 {
-	_, rest, ok := strings.Cut(status, "\n"+name)
-	if !ok {
-		return 0
+func StatusBytes(status, name string) int64 { return StatusNumber(status, name) << 10 }
+
+// StatusNumber returns the integer after the name that begins a line; 0 if it is missing.
+func StatusNumber(text, name string) (n int64) {
+	rest, first := strings.CutPrefix(text, name)
+	if !first {
+		_, rest, _ = strings.Cut(text, "\n"+name)
 	}
-	line, _, _ := strings.Cut(rest, "\n")
-	kb, err := strconv.ParseInt(strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(line), "kB")), 10, 64)
-	if err != nil {
-		return 0
-	}
-	return kb << 10
+	_, _ = fmt.Sscan(rest, &n)
+	return n
 }
 
 // Rule rejects a system call.
@@ -70,10 +66,9 @@ type Rule struct {
 // Test checks half of an argument, counted from 0: half&Mask == Is, or the opposite with Not. It is the lower
 // half unless Upper is set.
 type Test struct {
-	Arg      int
-	Mask, Is uint32
-	Not      bool
-	Upper    bool
+	Arg        int
+	Mask, Is   uint32
+	Not, Upper bool
 }
 
 // offset returns where the half is in struct seccomp_data. All supported architectures are little-endian.
@@ -150,8 +145,8 @@ func program(arch uint32, rules []Rule) ([]unix.SockFilter, error) {
 	for _, r := range rules {
 		var body []unix.SockFilter
 		for _, t := range r.When {
-			body = append(body, unix.SockFilter{Code: bpfLoad, K: t.offset()}, unix.SockFilter{Code: bpfAnd, K: t.Mask})
-			body = append(body, unix.SockFilter{Code: bpfEqual, K: t.Is})
+			body = append(body, unix.SockFilter{Code: bpfLoad, K: t.offset()}, unix.SockFilter{Code: bpfAnd, K: t.Mask},
+				unix.SockFilter{Code: bpfEqual, K: t.Is})
 		}
 		body = append(body, refusal(r.Errno))
 		if len(r.When) > 0 {

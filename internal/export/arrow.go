@@ -24,8 +24,8 @@ func Arrow(w io.Writer, t Table) error {
 		return err
 	}
 	fields := make([]arrow.Field, len(t.Columns))
-	for i, name := range names(t.Columns) {
-		fields[i] = arrow.Field{Name: name, Type: shapes[i].arrow(), Nullable: true}
+	for i, c := range footnote.DistinctColumns(t.Columns) {
+		fields[i] = arrow.Field{Name: c.Name, Type: shapes[i].arrow(), Nullable: true}
 	}
 	schema := arrow.NewSchema(fields, nil)
 	out := ipc.NewWriter(w, ipc.WithSchema(schema))

@@ -1,6 +1,7 @@
 package export
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"html/template"
@@ -60,11 +61,11 @@ func (d *document) draw(raw json.RawMessage) template.HTML {
 	if len(raw) == 0 || json.Unmarshal(raw, &c) != nil || len(c.Y) != 1 || c.Series != "" {
 		return ""
 	}
-	i := slices.IndexFunc(d.Parts, func(p part) bool { return p.Result != nil && p.Result.ID == c.Result })
-	if i < 0 || d.Parts[i].Result.Left > 0 || d.Parts[i].Result.Truncated {
+	result := d.shown(c.Result)
+	if result == nil || result.Left > 0 || result.Truncated {
 		return ""
 	}
-	points, negative := d.Parts[i].Result.points(c)
+	points, negative := result.points(c)
 	switch {
 	case len(points) < 2:
 		return ""
@@ -98,11 +99,7 @@ func (r *shownResult) points(c chart) (points []point, negative bool) {
 
 // open begins a drawing, with its title.
 func open(b *strings.Builder, c chart, height float64) {
-	title := c.Title
-	if title == "" {
-		title = c.Y[0] + " by " + c.X
-	}
-	title = template.HTMLEscapeString(short(title, pageCell))
+	title := template.HTMLEscapeString(short(cmp.Or(c.Title, c.Y[0]+" by "+c.X), pageCell))
 	fmt.Fprintf(b, `<figure tabindex="0"><figcaption>%s</figcaption><svg viewBox="0 0 %g %g" role="img" `+
 		`aria-label="%s" font-size="12">`,
 		title, chartWidth, height, title)

@@ -2,6 +2,7 @@ package export
 
 import (
 	"bytes"
+	"cmp"
 	_ "embed"
 	"fmt"
 	"html/template"
@@ -29,14 +30,13 @@ const (
 // behind them. The page has no script and loads nothing. rows reads the first rows of a result.
 func HTML(head footnote.Stream, events []footnote.Event,
 	rows func(res footnote.StoredResult, limit int) ([][]any, error)) ([]byte, error) {
-	d := document{Title: head.Title, Created: day(head.Created), Updated: day(head.Updated), Conversation: head.ID}
-	if d.Title == "" {
-		d.Title = "Conversation"
-	}
 	kept := withoutRewound(events)
-	cited := citedCells(kept)
+	d := document{
+		Title: cmp.Or(head.Title, "Conversation"), Created: day(head.Created), Updated: day(head.Updated),
+		Conversation: head.ID, cited: citedCells(kept), rows: rows,
+	}
 	for _, ev := range kept {
-		if err := d.add(ev, cited, rows); err != nil {
+		if err := d.add(ev); err != nil {
 			return nil, err
 		}
 	}
@@ -51,6 +51,9 @@ func HTML(head footnote.Stream, events []footnote.Event,
 type document struct {
 	Title, Conversation, Created, Updated string
 	Parts                                 []part
+
+	cited map[cellKey]bool
+	rows  func(res footnote.StoredResult, limit int) ([][]any, error)
 }
 
 // part is one item of the page; the field that is set determines its kind.
@@ -62,10 +65,9 @@ type part struct {
 }
 
 type answer struct {
-	Text      template.HTML
-	Chart     template.HTML
-	Footnotes []note
-	Open      []string // numbers without a footnote
+	Text, Chart template.HTML
+	Footnotes   []note
+	Open        []string // numbers without a footnote
 }
 
 // note is a footnote: its text and its target.
@@ -77,15 +79,14 @@ type note struct {
 }
 
 type shownResult struct {
-	ID, Source, SQL string
-	By              string
-	Count           int
-	Left            int // number of rows not shown
-	Truncated       bool
-	Columns         []string
-	Nums            []bool // whether each column holds figures
-	Rows            [][]shownCell
-	raw             [][]any
+	ID, Source, SQL, By string
+	Count               int
+	Left                int // number of rows not shown
+	Truncated           bool
+	Columns             []string
+	Nums                []bool // whether each column holds figures
+	Rows                [][]shownCell
+	raw                 [][]any
 }
 
 // Head returns the column names, each aligned like its cells.
@@ -139,25 +140,24 @@ func citedCells(events []footnote.Event) map[cellKey]bool {
 	return cells
 }
 
-func (d *document) add(ev footnote.Event, cited map[cellKey]bool,
-	rows func(footnote.StoredResult, int) ([][]any, error)) error {
+func (d *document) add(ev footnote.Event) error {
 	switch b := ev.Body.(type) {
 	case footnote.UserMessage:
 		d.Parts = append(d.Parts, part{Question: b.Text})
 	case footnote.Imported:
 		for _, t := range b.Turns {
-			if t.Role == "user" {
-				d.Parts = append(d.Parts, part{Question: t.Text})
-			} else {
-				d.Parts = append(d.Parts, part{Answer: &answer{Text: render(t.Text, nil)}})
+			p := part{Question: t.Text}
+			if t.Role != "user" {
+				p = part{Answer: &answer{Text: render(t.Text, nil)}}
 			}
+			d.Parts = append(d.Parts, p)
 		}
 	case footnote.ToolResult:
 		if b.Result != nil {
-			return d.result(*b.Result, "", cited, rows)
+			return d.result(*b.Result, "")
 		}
 	case footnote.QueryRun:
-		return d.result(b.Result, b.By, cited, rows)
+		return d.result(b.Result, b.By)
 	case footnote.Answered:
 		// The results behind an answer come below it.
 		i := len(d.Parts)
@@ -175,10 +175,9 @@ func (d *document) add(ev footnote.Event, cited map[cellKey]bool,
 	return nil
 }
 
-func (d *document) result(res footnote.StoredResult, by string, cited map[cellKey]bool,
-	read func(footnote.StoredResult, int) ([][]any, error)) error {
+func (d *document) result(res footnote.StoredResult, by string) error {
 	limit := min(pageRows, pageCells/max(1, len(res.Columns)))
-	rows, err := read(res, limit)
+	rows, err := d.rows(res, limit)
 	if code := footnote.CodeOf(err); code == footnote.StorageDamaged || code == footnote.NotFound {
 		d.Parts = append(d.Parts, part{Note: fmt.Sprintf("The rows of result %s cannot be read.", res.ID)})
 		return nil
@@ -199,7 +198,7 @@ func (d *document) result(res footnote.StoredResult, by string, cited map[cellKe
 		cells := make([]shownCell, len(res.Columns))
 		for i, c := range res.Columns {
 			cells[i] = shownCell{Text: short(text(at(row, i)), pageCell), Num: shown.Nums[i]}
-			if cited[cellKey{res.ID, r, c.Name}] {
+			if d.cited[cellKey{res.ID, r, c.Name}] {
 				cells[i].ID = anchor(res.ID, r, i)
 			}
 		}
@@ -213,21 +212,27 @@ func anchor(result string, row, column int) string {
 	return result + "-" + strconv.Itoa(row) + "-" + strconv.Itoa(column)
 }
 
+// shown returns the first result on the page with an id, or nil.
+func (d *document) shown(id string) *shownResult {
+	for _, p := range d.Parts {
+		if p.Result != nil && p.Result.ID == id {
+			return p.Result
+		}
+	}
+	return nil
+}
+
 // anchorOf returns the anchor of a footnote's cell on the page.
 func (d *document) anchorOf(c footnote.Cite) string {
-	for _, p := range d.Parts {
-		if p.Result == nil || p.Result.ID != c.Result {
-			continue
-		}
-		if c.Row == nil || *c.Row < 0 || *c.Row >= len(p.Result.Rows) {
-			return p.Result.ID
-		}
-		if i := slices.Index(p.Result.Columns, c.Column); i >= 0 {
-			return anchor(c.Result, *c.Row, i)
-		}
-		return p.Result.ID
+	r := d.shown(c.Result)
+	if r == nil {
+		return ""
 	}
-	return ""
+	column := slices.Index(r.Columns, c.Column)
+	if c.Row == nil || *c.Row < 0 || *c.Row >= len(r.Rows) || column < 0 {
+		return r.ID
+	}
+	return anchor(c.Result, *c.Row, column)
 }
 
 func (d *document) answer(seq int64, b footnote.Answered) *answer {

@@ -30,9 +30,8 @@ func conversation() []footnote.Event {
 		footnote.Answered{
 			Text: "There are **42** orders, é 7.\n\n- one `a<b`\n- two " + hostile,
 			Cites: []footnote.Cite{
-				{
-					Start: 12, End: 14, Text: "42", Result: "r1", Row: &row, Column: "n", Value: "42",
-				}, {Start: 90_000, End: 90_001, Text: "x"},
+				{Start: 12, End: 14, Text: "42", Result: "r1", Row: &row, Column: "n", Value: "42"},
+				{Start: 90_000, End: 90_001, Text: "x"},
 			},
 			Unresolved: []footnote.Unresolved{{Text: "7"}},
 		},
@@ -100,7 +99,7 @@ func TestHTMLShowsSources(t *testing.T) {
 	}
 }
 
-func TestHTMLWithoutItsRows(t *testing.T) {
+func TestHTMLWithoutRows(t *testing.T) {
 	gone := errors.New("gone")
 	_, err := export.HTML(footnote.Stream{}, conversation(), func(footnote.StoredResult, int) ([][]any, error) {
 		return nil, gone

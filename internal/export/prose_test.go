@@ -55,8 +55,8 @@ func TestMarkdownOfAnAnswer(t *testing.T) {
 			`Reading: total units</p>`,
 		"Source: `q1`. Reading: total units": `<p class="aside">Source: ` +
 			`<code>q1</code>. Reading: total units</p>`,
-		"_Of 18 rows, these are the last._": `<p class="aside"><em>Of 18 rows, ` +
-			`these are the last.</em></p>`,
+		"_Showing the last 12 of 18 rows._": `<p class="aside"><em>Showing the last ` +
+			`12 of 18 rows.</em></p>`,
 		"a | b\nno table":   "<p>a | b<br>no table</p>",
 		"x \uE0000\uE001 y": "<p>x 0 y</p>",
 		"[a](javascript:alert(1)) <a href='x'>": "<p>[a](javascript:alert(1)) &lt;a " +

@@ -1,5 +1,5 @@
-// Package export writes data of the log to files for other programs: the rows of a result as CSV, XLSX, JSON or an
-// Arrow stream, and a conversation as one HTML page.
+// Package export writes data of the log to files for other programs: the rows of a result as CSV, XLSX, JSON,
+// Arrow or Parquet, and a conversation as one HTML page.
 //
 // A spreadsheet executes any cell that looks like a formula, even one from an untrusted source. Such cells get a
 // leading apostrophe (see Inert).
@@ -28,18 +28,18 @@ type Table struct {
 
 // Format is a file format.
 type Format struct {
-	ContentType string
-	Extension   string
-	Write       func(w io.Writer, t Table) error
+	ContentType, Extension string
+	Write                  func(w io.Writer, t Table) error
 }
 
 // Formats returns the file formats by the names that clients use.
 func Formats() map[string]Format {
 	return map[string]Format{
-		"csv":   {"text/csv; charset=utf-8", "csv", CSV},
-		"xlsx":  {"application/vnd.openxmlformats-officedocument.spreadsheetml.sheet", "xlsx", XLSX},
-		"json":  {"application/json", "json", JSON},
-		"arrow": {"application/vnd.apache.arrow.stream", "arrows", Arrow},
+		"csv":     {"text/csv; charset=utf-8", "csv", CSV},
+		"xlsx":    {"application/vnd.openxmlformats-officedocument.spreadsheetml.sheet", "xlsx", XLSX},
+		"json":    {"application/json", "json", JSON},
+		"arrow":   {"application/vnd.apache.arrow.stream", "arrows", Arrow},
+		"parquet": {"application/vnd.apache.parquet", "parquet", Parquet},
 	}
 }
 
@@ -111,8 +111,8 @@ func CSV(w io.Writer, t Table) error {
 func JSON(w io.Writer, t Table) error {
 	out := bufio.NewWriter(w)
 	keys := make([][]byte, len(t.Columns))
-	for i, name := range names(t.Columns) {
-		keys[i] = append(footnote.AppendCell(nil, name), ':')
+	for i, c := range footnote.DistinctColumns(t.Columns) {
+		keys[i] = append(footnote.AppendCell(nil, c.Name), ':')
 	}
 	var line []byte
 	n := 0
@@ -149,19 +149,4 @@ func at(row []any, i int) any {
 		return row[i]
 	}
 	return nil
-}
-
-// names returns the columns' names without duplicates.
-func names(columns []footnote.Column) []string {
-	out := make([]string, len(columns))
-	seen := map[string]bool{}
-	for i, c := range columns {
-		name := c.Name
-		for n := 2; seen[name]; n++ {
-			name = c.Name + "_" + strconv.Itoa(n)
-		}
-		seen[name] = true
-		out[i] = name
-	}
-	return out
 }

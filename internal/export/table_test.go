@@ -21,12 +21,17 @@ var columns = []footnote.Column{
 	{
 		Name: "=name",
 		Kind: footnote.KindText,
-	}, {Name: "n", Kind: footnote.KindInteger}, {Name: "n", Kind: footnote.KindNumber},
+	},
+	{Name: "n", Kind: footnote.KindInteger},
+	{Name: "n", Kind: footnote.KindNumber},
 	{
 		Name: "price",
 		Kind: footnote.KindDecimal,
-	}, {Name: "day", Kind: footnote.KindDate}, {Name: "at", Kind: footnote.KindTimestamp},
-	{Name: "ok", Kind: footnote.KindBoolean}, {Name: "odd"},
+	},
+	{Name: "day", Kind: footnote.KindDate},
+	{Name: "at", Kind: footnote.KindTimestamp},
+	{Name: "ok", Kind: footnote.KindBoolean},
+	{Name: "odd"},
 }
 
 var cells = [][]any{
@@ -122,7 +127,7 @@ func TestXLSX(t *testing.T) {
 		"D3": excelize.CellTypeInlineString,
 	} {
 		if got, err := file.GetCellType("Sheet1", cell); got != kind || err != nil {
-			t.Errorf("%s is of type %v, %v; want %v", cell, got, err, kind)
+			t.Errorf("%s has type %v, %v; want %v", cell, got, err, kind)
 		}
 		if f, _ := file.GetCellFormula("Sheet1", cell); f != "" {
 			t.Errorf("%s has the formula %s", cell, f)
@@ -138,7 +143,7 @@ func TestJSON(t *testing.T) {
 	}
 	if len(got) != 3 || got[0]["n"] != 1.0 || got[0]["n_2"] != 0.5 || got[1]["n"] != "9007199254740993" ||
 		got[2]["odd"] != nil || got[0]["=name"] != cells[0][0] {
-		t.Errorf("%s", data)
+		t.Errorf("JSON: %s", data)
 	}
 	if data := write(t, "json", table()); strings.TrimSpace(string(data)) != "[\n]" {
 		t.Errorf("no rows: %q", data)
@@ -192,7 +197,9 @@ func TestMixedColumnsAreText(t *testing.T) {
 			{
 				Name: "a",
 				Kind: footnote.KindInteger,
-			}, {Name: "b", Kind: footnote.KindDecimal}, {Name: "c", Kind: footnote.KindNumber},
+			},
+			{Name: "b", Kind: footnote.KindDecimal},
+			{Name: "c", Kind: footnote.KindNumber},
 		},
 	}
 	tab.Rows = table([][]any{

@@ -19,11 +19,11 @@ const (
 	sheetDigits  = 15 // precision of a spreadsheet's numbers
 )
 
-// XLSX writes a workbook with one sheet. Dates become spreadsheet dates; numbers with more digits than a spreadsheet
-// keeps become text.
+// XLSX writes a workbook. Rows beyond the limit of a sheet continue on the next one. Dates become spreadsheet dates;
+// numbers with more digits than a spreadsheet keeps become text.
 func XLSX(w io.Writer, t Table) (err error) {
 	if len(t.Columns) > sheetColumns {
-		return footnote.Errorf(footnote.InvalidRequest, "A sheet has at most %d columns.", sheetColumns)
+		return footnote.Invalidf("A sheet has at most %d columns.", sheetColumns)
 	}
 	file := excelize.NewFile()
 	defer func() {
@@ -31,7 +31,8 @@ func XLSX(w io.Writer, t Table) (err error) {
 			err = cerr
 		}
 	}()
-	sheet, err := newSheet(file, t.Columns)
+	sheets := 1
+	sheet, err := newSheet(file, sheets, t.Columns)
 	if err != nil {
 		return err
 	}
@@ -40,13 +41,22 @@ func XLSX(w io.Writer, t Table) (err error) {
 			return err
 		}
 		for _, row := range rows {
+			if sheet.rows == sheetRows {
+				if err := sheet.end(); err != nil {
+					return err
+				}
+				sheets++
+				if sheet, err = newSheet(file, sheets, t.Columns); err != nil {
+					return err
+				}
+			}
 			if err := sheet.add(row); err != nil {
 				return err
 			}
 		}
 	}
-	if err := sheet.out.Flush(); err != nil {
-		return fmt.Errorf("write the sheet: %w", err)
+	if err := sheet.end(); err != nil {
+		return err
 	}
 	return file.Write(w)
 }
@@ -59,8 +69,12 @@ type sheet struct {
 	cells      []any
 }
 
-func newSheet(file *excelize.File, columns []footnote.Column) (*sheet, error) {
-	out, err := file.NewStreamWriter("Sheet1")
+func newSheet(file *excelize.File, number int, columns []footnote.Column) (*sheet, error) {
+	name := "Sheet" + strconv.Itoa(number)
+	if _, err := file.NewSheet(name); err != nil { // does nothing if there is one
+		return nil, fmt.Errorf("begin the sheet: %w", err)
+	}
+	out, err := file.NewStreamWriter(name)
 	if err != nil {
 		return nil, fmt.Errorf("begin the sheet: %w", err)
 	}
@@ -86,10 +100,15 @@ func newSheet(file *excelize.File, columns []footnote.Column) (*sheet, error) {
 	return s, out.SetRow("A1", s.cells)
 }
 
-func (s *sheet) add(row []any) error {
-	if s.rows++; s.rows > sheetRows {
-		return footnote.Errorf(footnote.InvalidRequest, "A sheet has at most %d rows.", sheetRows)
+func (s *sheet) end() error {
+	if err := s.out.Flush(); err != nil {
+		return fmt.Errorf("write the sheet: %w", err)
 	}
+	return nil
+}
+
+func (s *sheet) add(row []any) error {
+	s.rows++
 	for i, c := range s.columns {
 		s.cells[i] = s.cell(at(row, i), c.Kind)
 	}

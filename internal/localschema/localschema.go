@@ -41,7 +41,7 @@ type Column struct {
 // Check validates a schema. It returns InvalidRequest or TooLarge.
 func (s Schema) Check() error {
 	if len(s.Tables) == 0 {
-		return footnote.Errorf(footnote.InvalidRequest,
+		return footnote.Invalidf(
 			"The schema has no tables: {\"tables\":[{\"name\",\"columns\":[{\"name\",\"type\"}]}]}.")
 	}
 	columns := 0
@@ -60,15 +60,15 @@ func (s Schema) Check() error {
 
 func (t Table) check() error {
 	if !plain(t.Name) || len(t.Columns) == 0 {
-		return footnote.Errorf(footnote.InvalidRequest,
-			"A table of the schema has a name of at most %d bytes on one line, and columns.", maxNameBytes)
+		return footnote.Invalidf(
+			"A table of the schema needs a name of at most %d bytes on one line, and columns.", maxNameBytes)
 	}
 	if t.Rows != nil && *t.Rows < 0 {
-		return footnote.Errorf(footnote.InvalidRequest, "The table %q cannot have that many rows.", t.Name)
+		return footnote.Invalidf("The table %q cannot have that many rows.", t.Name)
 	}
 	for _, c := range t.Columns {
 		if !plain(c.Name) || !plain(c.Type) {
-			return footnote.Errorf(footnote.InvalidRequest,
+			return footnote.Invalidf(
 				"A column of the table %q needs a name and a type, each at most %d bytes on one line.", t.Name,
 				maxNameBytes)
 		}

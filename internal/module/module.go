@@ -20,7 +20,7 @@ type Module struct {
 	// Open opens what the configuration names for the module.
 	Open func(ctx context.Context, e Env) (*Opened, error)
 	// Check checks it for footnote doctor.
-	Check func(ctx context.Context, c config.Config, s doctor.Scope) []doctor.Check
+	Check func(ctx context.Context, c config.Config, r *doctor.Report)
 }
 
 // Env holds the parts of the program that a module may use.

@@ -27,9 +27,6 @@ import (
 // role is the superuser of each cluster.
 const role = "footnote"
 
-// patience is how long a server may take to start or stop.
-const patience = 60 * time.Second
-
 // Server is a Postgres server. Database is safe for concurrent use.
 type Server struct {
 	dir      string // contains the cluster, in data, and the socket
@@ -63,9 +60,7 @@ func Run(m *testing.M) int {
 func Database(tb testing.TB) string {
 	tb.Helper()
 	shared.once.Do(func() { shared.server, shared.err = Open() })
-	if shared.err != nil {
-		tb.Fatal(shared.err)
-	}
+	must(tb, shared.err)
 	return shared.server.Database(tb)
 }
 
@@ -74,9 +69,7 @@ func Reader(tb testing.TB, statements ...string) string {
 	tb.Helper()
 	owner := Database(tb)
 	conn, err := pgx.Connect(tb.Context(), owner)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	must(tb, err)
 	defer conn.Close(context.Background())
 	for _, sql := range append(append([]string{
 		`DO $$ BEGIN CREATE ROLE reader LOGIN NOSUPERUSER NOINHERIT; EXCEPTION WHEN duplicate_object THEN END $$`,
@@ -87,9 +80,7 @@ func Reader(tb testing.TB, statements ...string) string {
 		}
 	}
 	u, err := url.Parse(owner)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	must(tb, err)
 	u.User = url.User("reader")
 	return u.String()
 }
@@ -98,9 +89,7 @@ func Reader(tb testing.TB, statements ...string) string {
 func New(tb testing.TB, settings ...string) *Server {
 	tb.Helper()
 	s, err := Open(settings...)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	must(tb, err)
 	tb.Cleanup(s.Remove)
 	return s
 }
@@ -114,12 +103,10 @@ func (s *Server) Create(ctx context.Context) (string, error) {
 // Database gives a test an empty database until it ends, and returns its URL.
 func (s *Server) Database(tb testing.TB) string {
 	tb.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), leash.Patience)
 	defer cancel()
 	name, err := s.acquire(ctx)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	must(tb, err)
 	tb.Cleanup(func() { s.release(name) })
 	return s.url(name)
 }
@@ -152,7 +139,7 @@ END $$`
 // release empties the database of a test that has ended. It abandons one that cannot be emptied, for example
 // because the test killed the server.
 func (s *Server) release(name string) {
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), leash.Patience)
 	defer cancel()
 	if s.process == nil || s.exec(ctx, name, "SET lock_timeout = '2s'; "+empty) != nil {
 		return
@@ -259,31 +246,13 @@ func (s *Server) start() error {
 		return err
 	}
 	s.process = process
-	return s.ready()
-}
-
-// ready waits until the server accepts connections.
-func (s *Server) ready() error {
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	defer cancel()
-	for {
+	return process.Ready(func(ctx context.Context) error {
 		conn, err := pgx.Connect(ctx, s.url("postgres"))
-		if err == nil {
-			return conn.Close(ctx)
+		if err != nil {
+			return err
 		}
-		select {
-		case <-time.After(20 * time.Millisecond):
-		case <-s.process.Ended:
-			return fmt.Errorf("postgres ended at once\n%s", s.log())
-		case <-ctx.Done():
-			return fmt.Errorf("postgres does not answer: %w\n%s", err, s.log())
-		}
-	}
-}
-
-func (s *Server) log() []byte {
-	out := s.Log()
-	return out[max(0, len(out)-4000):]
+		return conn.Close(ctx)
+	})
 }
 
 // Log returns the server's log.
@@ -295,15 +264,13 @@ func (s *Server) Log() []byte {
 // Start restarts a server that was killed or stopped.
 func (s *Server) Start(tb testing.TB) {
 	tb.Helper()
-	end := time.Now().Add(patience)
+	end := time.Now().Add(leash.Patience)
 	err := s.start()
 	for err != nil && strings.Contains(err.Error(), "pre-existing shared memory") && time.Now().Before(end) {
 		time.Sleep(20 * time.Millisecond) // the system is still cleaning up the killed processes
 		err = s.start()
 	}
-	if err != nil {
-		tb.Fatal(err)
-	}
+	must(tb, err)
 }
 
 // Program runs one of Postgres's programs to its end, as the test's own user, whose files it reads.
@@ -317,34 +284,32 @@ func (s *Server) Program(tb testing.TB, name string, args ...string) {
 }
 
 // Stop stops the server as an operator would: all connections are notified and closed.
-func (s *Server) Stop(tb testing.TB) { tb.Helper(); s.signal(tb, interrupt); s.wait(tb) }
+func (s *Server) Stop(tb testing.TB) { tb.Helper(); s.end(tb, s.process.Signal(leash.Interrupt)) }
 
 // Kill ends all processes of the server with SIGKILL, at once.
-func (s *Server) Kill(tb testing.TB) { tb.Helper(); s.signal(tb, killTree); s.wait(tb) }
+func (s *Server) Kill(tb testing.TB) { tb.Helper(); s.end(tb, s.process.SignalTree(leash.Kill)) }
 
 // Crash runs pg_ctl stop -m immediate: the server ends without notifying its clients, and recovers when it
 // starts again.
-func (s *Server) Crash(tb testing.TB) { tb.Helper(); s.signal(tb, quit); s.wait(tb) }
+func (s *Server) Crash(tb testing.TB) { tb.Helper(); s.end(tb, s.process.Signal(leash.Quit)) }
 
 // Freeze stops all processes of the server: it accepts connections and does not answer. Thaw undoes it and
 // must be called before the test ends.
-func (s *Server) Freeze(tb testing.TB) { tb.Helper(); s.signal(tb, freezeTree) }
+func (s *Server) Freeze(tb testing.TB) { tb.Helper(); must(tb, s.process.SignalTree(leash.Stop)) }
 
 // Thaw undoes Freeze.
-func (s *Server) Thaw(tb testing.TB) { tb.Helper(); s.signal(tb, thawTree) }
+func (s *Server) Thaw(tb testing.TB) { tb.Helper(); must(tb, s.process.SignalTree(leash.Continue)) }
 
-// signal calls send with the id of the server's first process.
-func (s *Server) signal(tb testing.TB, send func(pid int) error) {
+// end waits for the end of the server after a signal, which could not be sent if err is set.
+func (s *Server) end(tb testing.TB, err error) {
 	tb.Helper()
-	text, err := os.ReadFile(filepath.Join(s.Data(), "postmaster.pid"))
-	pid := 0
-	if err == nil {
-		first, _, _ := strings.Cut(string(text), "\n")
-		pid, err = strconv.Atoi(strings.TrimSpace(first))
-	}
-	if err == nil {
-		err = send(pid)
-	}
+	must(tb, err)
+	must(tb, s.process.Wait())
+	s.process = nil
+}
+
+func must(tb testing.TB, err error) {
+	tb.Helper()
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -353,7 +318,7 @@ func (s *Server) signal(tb testing.TB, send func(pid int) error) {
 // ReadOnly makes the server reject writes, or accept them again.
 func (s *Server) ReadOnly(tb testing.TB, on bool) {
 	tb.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), leash.Patience)
 	defer cancel()
 	want := map[bool]string{true: "on", false: "off"}[on]
 	err := s.exec(ctx, "postgres", "ALTER SYSTEM SET default_transaction_read_only = "+want)
@@ -367,53 +332,31 @@ func (s *Server) ReadOnly(tb testing.TB, on bool) {
 			err = errors.Join(err, conn.Close(ctx))
 		}
 	}
-	if err != nil {
-		tb.Fatal(err)
-	}
+	must(tb, err)
 }
 
 // Standby starts a hot standby of the server for one test.
 func (s *Server) Standby(tb testing.TB) *Server {
 	tb.Helper()
 	dir, err := os.MkdirTemp("", "footnote-pg-")
-	if err != nil {
-		tb.Fatal(err)
-	}
+	must(tb, err)
 	standby := &Server{dir: dir, programs: s.programs, settings: s.settings}
 	tb.Cleanup(standby.Remove)
-	if err := giveAway(dir); err != nil {
-		tb.Fatal(err)
-	}
+	must(tb, giveAway(dir))
 	copied := s.command(filepath.Join(s.programs, "pg_basebackup"), "-h", s.dir, "-U", role, "-D", standby.Data(),
 		"-R", "-c", "fast", "--no-sync")
 	if out, err := copied.CombinedOutput(); err != nil {
 		tb.Fatalf("pg_basebackup: %v\n%s", err, out)
 	}
-	if err := standby.start(); err != nil {
-		tb.Fatal(err)
-	}
+	must(tb, standby.start())
 	return standby
-}
-
-func (s *Server) wait(tb testing.TB) {
-	tb.Helper()
-	select {
-	case <-s.process.Ended:
-	case <-time.After(patience):
-		tb.Fatalf("postgres does not end\n%s", s.log())
-	}
-	s.process.Close()
-	s.process = nil
 }
 
 // Remove stops the server and deletes its files.
 func (s *Server) Remove() {
 	if s.process != nil {
 		s.process.Close()
-		select {
-		case <-s.process.Ended:
-		case <-time.After(patience):
-		}
+		_ = s.process.Wait()
 	}
 	_ = os.RemoveAll(s.dir)
 }

@@ -19,7 +19,7 @@ func TestRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	if data, err := Read(file, 5); string(data) != "12345" || err != nil {
-		t.Errorf("%q, %v", data, err)
+		t.Errorf("Read: %q, %v", data, err)
 	}
 	if _, err := Read(file, 4); err == nil || !strings.Contains(err.Error(), "larger than 4 bytes") {
 		t.Errorf("a file that is too large: %v", err)

@@ -5,28 +5,23 @@ package redistest
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"syscall"
 	"testing"
-	"time"
 
 	"github.com/redis/go-redis/v9"
 
 	"github.com/footnotehq/footnote/internal/leash"
 )
 
-// patience is how long a server may take to start or stop.
-const patience = 60 * time.Second
-
 // Server is a Redis server.
 type Server struct {
-	dir      string
-	program  string
-	settings []string
-	process  *leash.Process // nil while it is not running
+	dir, program string
+	settings     []string
+	process      *leash.Process // nil while it is not running
 }
 
 // New starts a server for one test. It stores nothing on disk, so a restart also empties it, unless the
@@ -37,7 +32,7 @@ func New(tb testing.TB, settings ...string) *Server {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	tb.Cleanup(s.remove)
+	tb.Cleanup(s.Remove)
 	return s
 }
 
@@ -55,19 +50,14 @@ func Open(settings ...string) (*Server, error) {
 	}
 	s := &Server{dir: dir, program: program, settings: settings}
 	if err := s.start(); err != nil {
-		s.remove()
+		s.Remove()
 		return nil, err
 	}
 	return s, nil
 }
 
-// Remove stops the server and deletes its files.
-func (s *Server) Remove() { s.remove() }
-
 // URL returns the server's address, which stays the same after a restart.
-func (s *Server) URL() string {
-	return (&url.URL{Scheme: "unix", Path: s.Socket()}).String()
-}
+func (s *Server) URL() string { return (&url.URL{Scheme: "unix", Path: s.Socket()}).String() }
 
 // Socket returns the path of the server's socket.
 func (s *Server) Socket() string { return filepath.Join(s.dir, "redis.sock") }
@@ -100,88 +90,58 @@ func (s *Server) start() error {
 	cmd := exec.Command(s.program, args...)
 	cmd.Dir = s.dir
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "LC_ALL=C", "TZ=UTC"}
-	ownGroup(cmd)
+	leash.OwnGroup(cmd)
 	process, err := leash.Start(cmd, "TERM")
 	if err != nil {
 		return err
 	}
 	s.process = process
-	return s.ready()
-}
-
-func (s *Server) ready() error {
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	defer cancel()
 	c := redis.NewClient(&redis.Options{Network: "unix", Addr: s.Socket(), MaxRetries: -1, DialerRetries: 1})
 	defer c.Close()
-	for {
-		_, err := os.Stat(s.Socket()) // the client would log that the server is not there yet
-		if err == nil {
-			err = c.Ping(ctx).Err()
+	return process.Ready(func(ctx context.Context) error {
+		if _, err := os.Stat(s.Socket()); err != nil { // the client would log that the server is not there yet
+			return err
 		}
-		if err == nil {
-			return nil
-		}
-		select {
-		case <-time.After(10 * time.Millisecond):
-		case <-s.process.Ended:
-			return fmt.Errorf("redis ended at once\n%s", s.log())
-		case <-ctx.Done():
-			return fmt.Errorf("redis does not answer: %w\n%s", err, s.log())
-		}
-	}
-}
-
-func (s *Server) log() []byte {
-	out, _ := os.ReadFile(filepath.Join(s.dir, "log"))
-	return out[max(0, len(out)-4000):]
+		return c.Ping(ctx).Err()
+	})
 }
 
 // Kill ends the server with SIGKILL.
-func (s *Server) Kill(tb testing.TB) { tb.Helper(); s.end(tb, killed) }
+func (s *Server) Kill(tb testing.TB) { tb.Helper(); s.end(tb, leash.Kill) }
 
 // Stop stops the server as an operator would.
-func (s *Server) Stop(tb testing.TB) { tb.Helper(); s.end(tb, stopped) }
+func (s *Server) Stop(tb testing.TB) { tb.Helper(); s.end(tb, leash.Terminate) }
 
 // Freeze makes the server hang: it accepts connections and does not answer.
-func (s *Server) Freeze(tb testing.TB) { tb.Helper(); s.send(tb, frozen) }
+func (s *Server) Freeze(tb testing.TB) { tb.Helper(); s.send(tb, leash.Stop) }
 
 // Thaw undoes Freeze.
-func (s *Server) Thaw(tb testing.TB) { tb.Helper(); s.send(tb, thawed) }
+func (s *Server) Thaw(tb testing.TB) { tb.Helper(); s.send(tb, leash.Continue) }
 
-func (s *Server) send(tb testing.TB, what signal) {
+func (s *Server) send(tb testing.TB, signal syscall.Signal) {
 	tb.Helper()
 	if s.process == nil {
 		tb.Fatal("redis does not run")
 	}
-	if err := send(s.process.PID, what); err != nil {
+	if err := s.process.Signal(signal); err != nil {
 		tb.Fatal(err)
 	}
 }
 
-func (s *Server) end(tb testing.TB, what signal) {
+func (s *Server) end(tb testing.TB, signal syscall.Signal) {
 	tb.Helper()
-	s.send(tb, what)
-	if err := s.wait(); err != nil {
+	s.send(tb, signal)
+	if err := s.process.Wait(); err != nil {
 		tb.Fatal(err)
 	}
-}
-
-func (s *Server) wait() error {
-	select {
-	case <-s.process.Ended:
-	case <-time.After(patience):
-		return errors.New("redis does not end")
-	}
-	s.process.Close()
 	s.process = nil
-	return nil
 }
 
-func (s *Server) remove() {
+// Remove stops the server and deletes its files.
+func (s *Server) Remove() {
 	if s.process != nil {
-		_ = send(s.process.PID, killed) // works for a frozen one, too
-		_ = s.wait()
+		_ = s.process.Signal(leash.Kill) // works for a frozen one, too
+		_ = s.process.Wait()
 	}
 	_ = os.RemoveAll(s.dir)
 }

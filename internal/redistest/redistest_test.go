@@ -37,7 +37,7 @@ func TestServer(t *testing.T) {
 	}
 	s.Stop(t)
 	dir := s.dir
-	s.remove()
+	s.Remove()
 	if _, err := os.Stat(dir); !os.IsNotExist(err) {
 		t.Fatalf("%s is left: %v", dir, err)
 	}

@@ -2,25 +2,16 @@
 package reply
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"unicode/utf8"
 
 	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/internal/strictjson"
 )
 
 // JSON encodes v on one line and does not escape <, > and &: nothing here is put into HTML unescaped, and
 // escapes cost tokens. v must be encodable.
-func JSON(v any) []byte {
-	var buf bytes.Buffer
-	enc := json.NewEncoder(&buf)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		panic(fmt.Sprintf("reply: %T cannot be encoded: %v", v, err)) // a programming mistake
-	}
-	return bytes.TrimSuffix(buf.Bytes(), []byte("\n"))
-}
+func JSON(v any) []byte { return strictjson.MustEncode(v) }
 
 // Head writes the first rows of a result as a JSON array: at most rows rows and size bytes, with each text
 // cell cut to cell bytes. It returns the array, the number of rows in it, and whether a cell was cut.
@@ -67,9 +58,8 @@ func Clip(s string, n int) (text string, cut bool) {
 	if len(s) <= n {
 		return s, false
 	}
-	head := s[:n]
-	for len(head) > 0 && !utf8.RuneStart(s[len(head)]) {
-		head = head[:len(head)-1]
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
 	}
-	return fmt.Sprintf("%s… [%d bytes in all]", head, len(s)), true
+	return fmt.Sprintf("%s… [%d bytes in all]", s[:n], len(s)), true
 }

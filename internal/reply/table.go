@@ -1,6 +1,7 @@
 package reply
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -31,12 +32,7 @@ type Table struct {
 
 // JSON returns the table on one line, at most Bytes long except for its notes.
 func (t Table) JSON() string {
-	if t.Rows == 0 {
-		t.Rows = TableRows
-	}
-	if t.Bytes == 0 {
-		t.Bytes = TableBytes
-	}
+	t.Rows, t.Bytes = cmp.Or(t.Rows, TableRows), cmp.Or(t.Bytes, TableBytes)
 	columns := make([]string, len(t.Result.Columns))
 	for i, c := range t.Result.Columns {
 		columns[i], _ = Clip(c.Name, maxCell)

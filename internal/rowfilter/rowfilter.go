@@ -7,6 +7,7 @@
 package rowfilter
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -24,8 +25,8 @@ import (
 // Open is the filter of a table whose rows everybody may see.
 const Open = "all"
 
-// Nothing is the condition that matches no rows, in every engine's SQL.
-const Nothing = "1 = 0"
+// nothing is the condition that matches no rows, in every engine's SQL.
+const nothing = "1 = 0"
 
 // Rules are the filters of one source. Nil rules filter nothing.
 type Rules struct{ tables map[string][]part }
@@ -161,16 +162,22 @@ func (r *Rules) Asks(place string) bool {
 // Conditions maps tables with a filter to their conditions for one principal.
 type Conditions map[string]string
 
+// Of returns the condition of a table. A table without one shows no rows.
+func (c Conditions) Of(table string) string { return cmp.Or(c[table], nothing) }
+
 // For returns the conditions for the principal in ctx. Without a principal, no row of a table with a filter
-// is visible.
+// is visible. It returns nil for nil rules.
 func (r *Rules) For(ctx context.Context) Conditions {
+	if r == nil {
+		return nil
+	}
 	p, known := footnote.ActingPrincipal(ctx)
 	c := Conditions{}
 	for table, parts := range r.tables {
 		if parts == nil {
 			continue
 		}
-		c[table] = Nothing
+		c[table] = nothing
 		if text, ok := render(parts, func(place part) string { return value(p, place) }); ok && known {
 			c[table] = text
 		}

@@ -30,17 +30,17 @@ func TestFor(t *testing.T) {
 		{"a list", whole, "customers", "region IN ('eu', 'us', 'x'') OR (''1''=''1') AND NOT hidden"},
 		{"user and roles", whole, "notes", "owner = 'ada' OR shared_with IN ('a', 'b')"},
 		{"a comma in one value", whole, "plans", "tier = 'a,b' AND label <> 'it''s (new'"},
-		{"no roles: not even what is the user's", footnote.Principal{Org: "o", User: "ada"}, "notes", Nothing},
-		{"no attribute, under NOT or not", footnote.Principal{Org: "o", User: "ada"}, "customers", Nothing},
+		{"no roles: not even what is the user's", footnote.Principal{Org: "o", User: "ada"}, "notes", nothing},
+		{"no attribute, under NOT or not", footnote.Principal{Org: "o", User: "ada"}, "customers", nothing},
 		{
 			"a list of nothing", footnote.Principal{
 				Org:        "o",
 				Attributes: map[string]string{"regions": " , "},
-			}, "customers", Nothing,
+			}, "customers", nothing,
 		},
-		{"an empty value", footnote.Principal{Org: "o", Attributes: map[string]string{"tier": ""}}, "plans", Nothing},
-		{"a NUL", footnote.Principal{Org: "a\x00b"}, "orders", Nothing},
-		{"no text", footnote.Principal{Org: "a\xff"}, "orders", Nothing},
+		{"an empty value", footnote.Principal{Org: "o", Attributes: map[string]string{"tier": ""}}, "plans", nothing},
+		{"a NUL", footnote.Principal{Org: "a\x00b"}, "orders", nothing},
+		{"no text", footnote.Principal{Org: "a\xff"}, "orders", nothing},
 	} {
 		if got := rules.For(footnote.WithPrincipal(t.Context(), c.p))[c.table]; got != c.want {
 			t.Errorf("%s: %s, want %s", c.what, got, c.want)
@@ -51,8 +51,8 @@ func TestFor(t *testing.T) {
 		t.Error("an open table has a condition, or another is open")
 	}
 	for table, text := range rules.For(t.Context()) {
-		if text != Nothing {
-			t.Errorf("nobody sees of %s what is %s", table, text)
+		if text != nothing {
+			t.Errorf("a caller without a principal sees rows of %s (%s)", table, text)
 		}
 	}
 	one, other := rules.For(footnote.WithPrincipal(t.Context(), whole)), rules.For(t.Context())
@@ -82,7 +82,7 @@ func TestParseRefuses(t *testing.T) {
 		}
 	}
 	if _, err := Parse(map[string]string{"a": "all", "A": "all"}); err == nil {
-		t.Error("one table has two filters")
+		t.Error("two filters for one table were accepted")
 	}
 	if r, err := Parse(nil); r != nil || err != nil {
 		t.Error(r, err)

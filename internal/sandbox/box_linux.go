@@ -40,19 +40,18 @@ var errOver = errors.New("the folder is over its limit")
 
 // box is the file system of one command, as the server sees it.
 type box struct {
-	root   *os.Root          // of the file system
-	dir    *os.File          // the same, for what must not depend on its mode
-	host   *os.Root          // the folder that it is a copy of
-	files  int               // largest number of files
-	over   bool              // the folder does not fit: the copy holds what fits, and can only be emptied
-	before map[string]uint64 // the inodes of regular files at the time of the copy
-	stamps map[uint64]stamp  // of these inodes
-	links  map[uint64]string // copied path of a file with several names, by inode
-	newest unix.Timespec     // newest of the stamps
-	buf    []byte
-	other  []byte
-	deeper int // entries that were too deep to copy back
-	lost   lost
+	root       *os.Root          // of the file system
+	dir        *os.File          // the same, for what must not depend on its mode
+	host       *os.Root          // the folder that it is a copy of
+	files      int               // largest number of files
+	over       bool              // the folder does not fit: the copy holds what fits, and can only be emptied
+	before     map[string]uint64 // the inodes of regular files at the time of the copy
+	stamps     map[uint64]stamp  // of these inodes
+	links      map[uint64]string // copied path of a file with several names, by inode
+	newest     int64             // the newest time of the stamps, in nanoseconds
+	buf, other []byte
+	deeper     int // entries that were too deep to copy back
+	lost       lost
 }
 
 // lost lists what could not be copied back.
@@ -71,19 +70,15 @@ func (l *lost) add(e *FileError) {
 
 // stamp changes with every change to a file, except one made through a memory mapping.
 type stamp struct {
-	ino    uint64
-	size   int64
-	blocks int64
-	mode   uint32
-	nlink  uint64
-	ctime  unix.Timespec
+	ino          uint64
+	size, blocks int64
+	mode         uint32
+	nlink        uint64
+	ctime        unix.Timespec
 }
 
 func stampOf(info fs.FileInfo) stamp {
-	st, ok := info.Sys().(*syscall.Stat_t)
-	if !ok {
-		return stamp{}
-	}
+	st := info.Sys().(*syscall.Stat_t)
 	return stamp{st.Ino, st.Size, st.Blocks, st.Mode, uint64(st.Nlink), unix.Timespec(st.Ctim)}
 }
 
@@ -184,13 +179,7 @@ func (b *box) fillOne(ctx context.Context, from, to *os.Root, dir, name string, 
 			return err
 		}
 		defer sub.Close()
-		if err := to.Mkdir(name, mode.Perm()|0o700); err != nil {
-			return err
-		}
-		if err := to.Chmod(name, mode.Perm()|0o700); err != nil {
-			return err
-		}
-		into, err := to.OpenRoot(name)
+		into, err := enterCopy(to, name, mode, nil)
 		if err != nil {
 			return err
 		}
@@ -247,9 +236,7 @@ func (b *box) note(to *os.Root, name, full string) error {
 	}
 	s := stampOf(info)
 	b.before[full], b.stamps[s.ino] = s.ino, s
-	if s.ctime.Sec > b.newest.Sec || s.ctime.Sec == b.newest.Sec && s.ctime.Nsec > b.newest.Nsec {
-		b.newest = s.ctime
-	}
+	b.newest = max(b.newest, s.ctime.Nano())
 	return nil
 }
 
@@ -258,8 +245,7 @@ func (b *box) note(to *os.Root, name, full string) error {
 func (b *box) settle(ctx context.Context) error {
 	for {
 		var now unix.Timespec
-		if unix.ClockGettime(unix.CLOCK_REALTIME_COARSE, &now) != nil ||
-			now.Sec > b.newest.Sec || now.Sec == b.newest.Sec && now.Nsec > b.newest.Nsec {
+		if unix.ClockGettime(unix.CLOCK_REALTIME_COARSE, &now) != nil || now.Nano() > b.newest {
 			return nil
 		}
 		select {
@@ -306,14 +292,12 @@ func (b *box) copyFolderBack(ctx context.Context, from, to *os.Root, dir string)
 	if err != nil {
 		return fileError(dir, err)
 	}
-	exists := make(map[string]bool, len(old))
 	for _, name := range old { // delete first: it makes room
 		full := path.Join(dir, name)
 		if there[name] || depthOf(full) > maxDepth && isFolder(to, name) {
-			exists[name] = true
 			continue
 		}
-		if err := b.tolerate(ctx, full, remove(to, name)); err != nil {
+		if err := b.recordLoss(ctx, full, remove(to, name)); err != nil {
 			return err
 		}
 	}
@@ -321,16 +305,16 @@ func (b *box) copyFolderBack(ctx context.Context, from, to *os.Root, dir string)
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		err := b.copyEntryBack(ctx, from, to, dir, name, exists[name])
-		if err := b.tolerate(ctx, path.Join(dir, name), err); err != nil {
+		full := path.Join(dir, name)
+		if err := b.recordLoss(ctx, full, b.copyEntryBack(ctx, from, to, name, full)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// tolerate adds the error of one file or folder to what is lost. It returns the error if the rest would fail, too.
-func (b *box) tolerate(ctx context.Context, full string, err error) error {
+// recordLoss adds the error of one file or folder to what is lost. It returns the error if the rest would fail, too.
+func (b *box) recordLoss(ctx context.Context, full string, err error) error {
 	if err == nil {
 		return nil
 	}
@@ -355,23 +339,31 @@ func fileError(full string, err error) error {
 	return &FileError{Path: path.Join(".", full), Err: err}
 }
 
-func (b *box) copyEntryBack(ctx context.Context, from, to *os.Root, dir, name string, exists bool) error {
+func (b *box) copyEntryBack(ctx context.Context, from, to *os.Root, name, full string) error {
 	info, err := from.Lstat(name)
 	if err != nil {
 		return err
 	}
-	full := path.Join(dir, name)
-	var is fs.FileInfo // the existing entry, if any
-	if exists {
-		if is, err = to.Lstat(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	is, err := to.Lstat(name) // nil: there is none
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	mode := info.Mode()
+	switch {
+	case mode.IsDir() && depthOf(full) > maxDepth:
+		b.deeper++
+		return nil
+	case b.over && !mode.IsDir():
+		return nil // nothing in it could be changed
+	case is != nil && is.IsDir() != mode.IsDir():
+		if err := remove(to, name); err != nil {
 			return err
 		}
+		is = nil
 	}
-	switch mode := info.Mode(); {
+	switch {
 	case mode.IsDir():
 		return b.copySubfolderBack(ctx, from, to, name, full, mode, is)
-	case b.over:
-		return nil // nothing in it could be changed
 	case mode.IsRegular():
 		return b.copyFileBack(ctx, from, to, name, full, info, is)
 	case mode&fs.ModeSymlink != 0:
@@ -379,59 +371,47 @@ func (b *box) copyEntryBack(ctx context.Context, from, to *os.Root, dir, name st
 		if err != nil {
 			return err
 		}
-		if is != nil && is.Mode()&fs.ModeSymlink != 0 {
-			if now, err := to.Readlink(name); err == nil && now == target {
-				return nil
-			}
+		if now, err := to.Readlink(name); err == nil && now == target {
+			return nil
 		}
-		if is != nil {
-			if err := remove(to, name); err != nil {
-				return err
-			}
+		if err := remove(to, name); err != nil {
+			return err
 		}
 		return to.Symlink(target, name)
 	}
-	if is != nil { // pipes and sockets end with the command
-		return remove(to, name)
-	}
-	return nil
+	return remove(to, name) // pipes and sockets end with the command
 }
 
 // copySubfolderBack copies back a subfolder.
 func (b *box) copySubfolderBack(
 	ctx context.Context, from, to *os.Root, name, full string, mode fs.FileMode, is fs.FileInfo,
 ) error {
-	if depthOf(full) > maxDepth {
-		b.deeper++
-		return nil
-	}
 	sub, err := enterFolder(from, name, mode)
 	if err != nil {
 		return err
 	}
 	defer sub.Close()
-	if is != nil && !is.IsDir() {
-		if err := remove(to, name); err != nil {
-			return err
-		}
-		is = nil
-	}
-	if is == nil {
-		if err := to.Mkdir(name, 0o700); err != nil {
-			return err
-		}
-	}
-	if perm := mode.Perm() | 0o700; is == nil || is.Mode().Perm() != perm {
-		if err := to.Chmod(name, perm); err != nil {
-			return err
-		}
-	}
-	into, err := to.OpenRoot(name)
+	into, err := enterCopy(to, name, mode, is)
 	if err != nil {
 		return err
 	}
 	defer into.Close()
 	return b.copyFolderBack(ctx, sub, into, full)
+}
+
+// enterCopy opens the copy of a folder with the given mode, and makes it unless it is there.
+func enterCopy(to *os.Root, name string, mode fs.FileMode, is fs.FileInfo) (*os.Root, error) {
+	if is == nil {
+		if err := to.Mkdir(name, 0o700); err != nil {
+			return nil, err
+		}
+	}
+	if perm := mode.Perm() | 0o700; is == nil || is.Mode().Perm() != perm {
+		if err := to.Chmod(name, perm); err != nil {
+			return nil, err
+		}
+	}
+	return to.OpenRoot(name)
 }
 
 // A file that replaces another is first copied next to it, under a name that starts with tempPrefix and ends
@@ -452,13 +432,8 @@ func isLeftover(name string, mode fs.FileMode) bool {
 func (b *box) copyFileBack(ctx context.Context, from, to *os.Root, name, full string, info, is fs.FileInfo) error {
 	now := stampOf(info)
 	if ino, ok := b.before[full]; ok && ino == now.ino && b.stamps[ino] == now && is != nil && is.Mode().IsRegular() {
-		same, err := b.same(from, to, name)
+		same, err := b.sameFile(from, to, name)
 		if err != nil || same {
-			return err
-		}
-	}
-	if is != nil && is.IsDir() {
-		if err := remove(to, name); err != nil {
 			return err
 		}
 	}
@@ -488,9 +463,9 @@ func (b *box) copyFileBack(ctx context.Context, from, to *os.Root, name, full st
 	return nil
 }
 
-// same compares a file with its original. Stamps are not enough: writing through a memory mapping does not
+// sameFile compares a file with its original. Stamps are not enough: writing through a memory mapping does not
 // change the stamp of a file in memory.
-func (b *box) same(from, to *os.Root, name string) (bool, error) {
+func (b *box) sameFile(from, to *os.Root, name string) (bool, error) {
 	f, err := openRegular(from, name)
 	if err != nil {
 		return false, err
@@ -653,12 +628,4 @@ func namesIn(root *os.Root) ([]string, error) {
 }
 
 // depthOf returns the number of elements in a path.
-func depthOf(full string) int {
-	n := 1
-	for i := range len(full) {
-		if full[i] == '/' {
-			n++
-		}
-	}
-	return n
-}
+func depthOf(full string) int { return strings.Count(full, "/") + 1 }

@@ -71,7 +71,7 @@ func TestFillEndsWithItsContext(t *testing.T) {
 	})
 	t.Run("clock", func(t *testing.T) {
 		b := testBox(t)
-		b.newest.Sec = time.Now().Add(time.Hour).Unix() // the clock has been set back since
+		b.newest = time.Now().Add(time.Hour).UnixNano() // the clock has been set back since
 		gone := errors.New("gone")
 		ctx, cancel := context.WithCancelCause(t.Context())
 		cancel(gone)

@@ -5,12 +5,15 @@ import (
 	"fmt"
 	"iter"
 	"os"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/footnotehq/footnote/internal/confine"
 )
 
 // A process can make the kernel hold far more memory than its own pages: in pipes, sockets, mappings, locks.
@@ -37,7 +40,7 @@ const (
 // meter counts the memory that the kernel needs for the processes.
 type meter struct {
 	socket  int64  // price of a socket
-	filters int    // of every process, from the start
+	filters int64  // of every process, from the start
 	inodes  int64  // in use at the start
 	proc    uint64 // device of /proc
 	text    int64  // longest text of a descriptor seen so far
@@ -65,7 +68,7 @@ func newMeter() (*meter, error) {
 	}
 	return &meter{
 		socket:  2 * int64(buffer), // a message may begin just below the limit, and be as long
-		filters: number(string(status), "\nSeccomp_filters:"),
+		filters: confine.StatusNumber(string(status), "Seccomp_filters:"),
 		inodes:  inodes(),
 		proc:    st.Dev,
 	}, nil
@@ -87,12 +90,11 @@ type inode struct{ dev, ino uint64 }
 
 // tally sums up one reading so far.
 type tally struct {
-	bytes    int64
-	mappings int64
-	links    int64           // from each mapping to those of other processes
-	texts    int64           // open files of /proc
-	pipes    map[inode]bool  // each once, however many have it open
-	shared   map[string]bool // shared mappings without a file, the same
+	bytes, mappings int64
+	links           int64           // from each mapping to those of other processes
+	texts           int64           // open files of /proc
+	pipes           map[inode]bool  // each once, however many have it open
+	shared          map[string]bool // shared mappings without a file, the same
 }
 
 // total returns the price of everything that was found.
@@ -116,7 +118,7 @@ func (m *meter) read(limit int64) int64 {
 		pipes: map[inode]bool{}, shared: map[string]bool{},
 	}
 	if data, err := os.ReadFile("/proc/net/sockstat"); err == nil {
-		t.bytes += int64(number("\n"+string(data), "\nsockets: used")) * m.socket
+		t.bytes += confine.StatusNumber(string(data), "sockets: used") * m.socket
 	}
 	for _, pid := range pids {
 		if t.total(m.text) > limit {
@@ -127,7 +129,7 @@ func (m *meter) read(limit int64) int64 {
 	return t.total(m.text)
 }
 
-// process adds a process. It kills one that hides what it has.
+// process adds the memory of a process. It kills a process whose memory it may not read.
 func (m *meter) process(t *tally, pid string) {
 	dir, status := living(pid)
 	if !strings.Contains(status, "\nVmSize:") {
@@ -150,15 +152,15 @@ func (m *meter) descriptors(t *tally, dir string) bool {
 	names, _ := f.Readdirnames(-1)
 	t.bytes += int64(len(names)) * priceFile
 	for _, name := range names {
-		m.descriptor(t, int(f.Fd()), name)
+		m.descriptor(t, f, name)
 	}
 	return true
 }
 
-// descriptor adds what one descriptor takes beside priceFile.
-func (m *meter) descriptor(t *tally, dir int, name string) {
+// descriptor adds the memory behind one descriptor, in addition to priceFile.
+func (m *meter) descriptor(t *tally, dir *os.File, name string) {
 	var st unix.Stat_t
-	if unix.Fstatat(dir, name, &st, 0) != nil {
+	if unix.Fstatat(int(dir.Fd()), name, &st, 0) != nil {
 		return // it was closed
 	}
 	switch st.Mode & unix.S_IFMT {
@@ -171,23 +173,10 @@ func (m *meter) descriptor(t *tally, dir int, name string) {
 			return
 		}
 		// Only such files have locks, and epoll items.
-		text := readAt(dir, "../fdinfo/"+name)
+		text, _ := os.ReadFile(path.Join(path.Dir(dir.Name()), "fdinfo", name)) // an error: it was closed
 		m.text = max(m.text, int64(len(text)))
 		t.bytes += int64(bytes.Count(text, []byte("\ntfd:"))+bytes.Count(text, []byte("\nlock:"))) * priceItem
 	}
-}
-
-// readAt reads a file relative to a folder. It returns nil if the file is gone.
-func readAt(dir int, name string) []byte {
-	fd, err := unix.Openat(dir, name, unix.O_RDONLY|unix.O_CLOEXEC, 0)
-	if err != nil {
-		return nil
-	}
-	f := os.NewFile(uintptr(fd), name)
-	defer f.Close()
-	var b bytes.Buffer
-	_, _ = b.ReadFrom(f)
-	return b.Bytes()
 }
 
 // addMappings adds the mappings of a process. It returns false if the process hides them.
@@ -214,7 +203,7 @@ func (t *tally) addMappings(path string) bool {
 // addFilters adds the seccomp filters of all threads of a process.
 func (m *meter) addFilters(t *tally, dir string) {
 	for _, status := range threads(dir) {
-		t.bytes += int64(max(0, number(status, "\nSeccomp_filters:")-m.filters)) * priceFilter
+		t.bytes += max(0, confine.StatusNumber(status, "Seccomp_filters:")-m.filters) * priceFilter
 	}
 }
 
@@ -249,7 +238,7 @@ func threads(dir string) iter.Seq2[string, string] {
 }
 
 // living returns the folder in /proc and the status of a process, or of another of its threads if the first
-// one has exited: that one has no memory and no descriptors, even if the others go on.
+// one has exited: that one has no memory and no descriptors, even if the others still run.
 func living(pid string) (dir, status string) {
 	dir = "/proc/" + pid
 	data, err := os.ReadFile(dir + "/status")
@@ -257,7 +246,7 @@ func living(pid string) (dir, status string) {
 		return dir, ""
 	}
 	status = string(data)
-	if strings.Contains(status, "\nVmSize:") || number(status, "\nThreads:") < 2 {
+	if strings.Contains(status, "\nVmSize:") || confine.StatusNumber(status, "Threads:") < 2 {
 		return dir, status
 	}
 	for of, its := range threads(dir) {

@@ -39,7 +39,7 @@ func TestModesDoNotLoseChanges(t *testing.T) {
 			}
 			res := run(t, dir, "mkdir -p d/e && "+fill+" && rm gone; "+script, sandbox.Limits{})
 			if res.Exit != 0 && name != "killed" || res.Ended != "" || res.Lost != 0 || res.Filled {
-				t.Errorf("%+v: %s", res, res.Output)
+				t.Errorf("result: %+v: %s", res, res.Output)
 			}
 			const want = "d\nd/e\nd/e/h\nd/g\nf\n"
 			check := func() {
@@ -94,7 +94,7 @@ func TestFilesOfAnotherUser(t *testing.T) {
 	res := run(t, dir, `echo a >a; echo new >theirs/new; rm theirs/0; echo z >z
 for i in $(seq 11); do echo $i >theirs/$i; done`, sandbox.Limits{})
 	if res.Exit != 0 || res.Lost != count+1 || len(res.LostFirst) != 10 {
-		t.Fatalf("%+v: %s", res, res.Output)
+		t.Fatalf("result: %+v: %s", res, res.Output)
 	}
 	for _, e := range res.LostFirst {
 		if !strings.HasPrefix(e.Path, "theirs/") || !errors.Is(e.Err, os.ErrPermission) ||

@@ -3,7 +3,6 @@ package sandbox
 import (
 	"bytes"
 	"context"
-	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -22,18 +21,18 @@ import (
 
 // Descriptors of the re-executed program, besides the standard ones.
 const (
-	controlFD = 3 // receives the tasks; its end ends the process
+	controlFD = 3 // receives the task; its end ends the process
 	reportFD  = 4 // sends the report
 )
 
-// container is the input of the first stage, task that of the second.
+// container is the input of the first stage, in its environment.
 type container struct {
-	Dir    string   `json:"dir"` // any folder: the new root is mounted on it
-	System []string `json:"system"`
-	Size   int64    `json:"size"`  // of the workspace, in bytes
-	Inodes int      `json:"files"` // in the workspace
+	Dir    string `json:"dir"`   // any folder: the new root is mounted on it
+	Size   int64  `json:"size"`  // of the workspace, in bytes
+	Inodes int    `json:"files"` // in the workspace
 }
 
+// task is the input of the second stage, through controlFD.
 type task struct {
 	Shell  string `json:"shell"`
 	Script string `json:"script"`
@@ -74,7 +73,7 @@ const commandUID = 1000
 // ErrNotKept if its changes could not be copied back.
 func Run(ctx context.Context, c Command) (Result, error) {
 	c.Limits = c.Limits.withDefaults()
-	shell := Shell()
+	shell := findShell()
 	if shell == "" {
 		return Result{}, fmt.Errorf("%w: there is no shell", ErrUnavailable)
 	}
@@ -95,7 +94,7 @@ func Run(ctx context.Context, c Command) (Result, error) {
 func runIn(ctx context.Context, shell string, c Command, over bool) (_ Result, err error) {
 	run, stop := context.WithCancel(ctx)
 	defer stop()
-	p, err := start(run, stop, c.Limits)
+	p, err := start(run, stop, c, over)
 	if ctx.Err() != nil && err != nil {
 		return Result{}, context.Cause(ctx)
 	}
@@ -121,7 +120,7 @@ func runIn(ctx context.Context, shell string, c Command, over bool) (_ Result, e
 	begun, full := time.Now(), b.full()
 	late := time.AfterFunc(c.Limits.Time+lateTime, stop)
 	defer late.Stop()
-	tell := writeFrame(p.control, task{Shell: shell, Script: c.Script, Limits: c.Limits, Full: full})
+	tell := json.NewEncoder(p.control).Encode(task{Shell: shell, Script: c.Script, Limits: c.Limits, Full: full})
 	res, rep, err := p.wait()
 	res.Elapsed, res.Full = time.Since(begun), full
 	// Keep the command's changes to its files, however it ended.
@@ -150,15 +149,8 @@ func runIn(ctx context.Context, shell string, c Command, over bool) (_ Result, e
 // errNoBox is returned when the first stage did not send the workspace.
 var errNoBox = errors.New("there is no workspace")
 
-// enter tells the first stage to create the workspace, and fills it.
+// enter receives the workspace that the first stage creates, and fills it.
 func (p *running) enter(ctx context.Context, c Command, over bool) (*box, error) {
-	setup := container{Dir: c.Dir, System: system, Size: c.Limits.Disk, Inodes: c.Limits.Files + 1} // plus the folder
-	if over {
-		setup.Inodes = maxEmptied + 1
-	}
-	if err := writeFrame(p.control, setup); err != nil {
-		return nil, fmt.Errorf("%w: %w", errNoBox, err)
-	}
 	fd, err := p.receive()
 	if err != nil {
 		return nil, err
@@ -203,11 +195,19 @@ type running struct {
 	report      *net.UnixConn
 	reportStart []byte // part of the report that was already read
 	out         flood
-	err         bytes.Buffer
+	err         confine.Printed
 }
 
 // start starts the first stage. It calls stop if the output exceeds its limit.
-func start(ctx context.Context, stop context.CancelFunc, l Limits) (_ *running, err error) {
+func start(ctx context.Context, stop context.CancelFunc, c Command, over bool) (_ *running, err error) {
+	setup := container{Dir: c.Dir, Size: c.Limits.Disk, Inodes: c.Limits.Files + 1} // plus the folder
+	if over {
+		setup.Inodes = maxEmptied + 1
+	}
+	input, err := json.Marshal(setup)
+	if err != nil {
+		return nil, err
+	}
 	controlIn, control, err := os.Pipe()
 	if err != nil {
 		return nil, err
@@ -219,12 +219,13 @@ func start(ctx context.Context, stop context.CancelFunc, l Limits) (_ *running, 
 		return nil, err
 	}
 	defer reportOut.Close()
-	p := &running{control: control, report: reported, out: flood{ring: newRing(l.Output), limit: l.Flood, stop: stop}}
+	out := flood{ring: newRing(c.Limits.Output), limit: c.Limits.Flood, stop: stop}
+	p := &running{control: control, report: reported, out: out}
 	p.cmd = exec.CommandContext(ctx, "/proc/self/exe")
 	p.cmd.Args = []string{"footnote-sandbox"}
-	p.cmd.Env = confine.Environment(marker + "=" + stageWorld)
+	p.cmd.Env = confine.Environment(marker+"="+stageWorld, containerMarker+"="+string(input))
 	p.cmd.Dir = "/"
-	p.cmd.Stdout, p.cmd.Stderr = &p.out, &bounded{w: &p.err, room: 4 << 10}
+	p.cmd.Stdout, p.cmd.Stderr = &p.out, &p.err
 	p.cmd.ExtraFiles = []*os.File{controlIn, reportOut}
 	p.cmd.WaitDelay = drainTime
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{
@@ -274,7 +275,7 @@ func (p *running) wait() (Result, report, error) {
 	defer p.control.Close()
 	defer p.report.Close()
 	var rep report
-	told := make(chan error, 1)
+	result := make(chan error, 1)
 	go func() { // ends with the process, which has the only other end
 		all := io.MultiReader(bytes.NewReader(p.reportStart), p.report)
 		data, err := io.ReadAll(io.LimitReader(all, maxReportBytes))
@@ -284,12 +285,15 @@ func (p *running) wait() (Result, report, error) {
 		if err == nil {
 			err = json.Unmarshal(data, &rep)
 		}
-		told <- err
+		result <- err
 	}()
 	ended := p.cmd.Wait()
-	err := <-told
+	err := <-result
 	if err != nil {
-		err = errors.Join(err, ended, errorText(p.err.String()))
+		if text := strings.TrimSpace(p.err.String()); text != "" {
+			ended = errors.Join(ended, errors.New(text))
+		}
+		err = errors.Join(err, ended)
 	}
 	var res Result
 	res.Output, res.Dropped, res.Cut = p.out.ring.text()
@@ -297,13 +301,6 @@ func (p *running) wait() (Result, report, error) {
 		res.Ended, res.Exit = ByOutput, 128+int(unix.SIGKILL)
 	}
 	return res, rep, err
-}
-
-func errorText(s string) error {
-	if s = strings.TrimSpace(s); s == "" {
-		return nil
-	}
-	return errors.New(strings.ToValidUTF8(s, "\uFFFD"))
 }
 
 // flood keeps the start and the end of the output, and stops a command that never stops printing.
@@ -320,50 +317,6 @@ func (f *flood) Write(b []byte) (int, error) {
 		f.stop()
 	}
 	return f.ring.Write(b)
-}
-
-// bounded is a writer that discards everything after its first room bytes.
-type bounded struct {
-	w    io.Writer
-	room int
-}
-
-func (b *bounded) Write(data []byte) (int, error) {
-	take := min(b.room, len(data))
-	b.room -= take
-	if _, err := b.w.Write(data[:take]); err != nil {
-		return 0, err
-	}
-	return len(data), nil
-}
-
-func writeFrame(w io.Writer, v any) error {
-	data, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	_, err = w.Write(append(binary.BigEndian.AppendUint32(nil, uint32(len(data))), data...))
-	return err
-}
-
-// maxFrameBytes is larger than any script that Run receives.
-const maxFrameBytes = 4 << 20
-
-// readFrame reads one frame and no byte more, because another program continues reading.
-func readFrame(r io.Reader, v any) error {
-	var size [4]byte
-	if _, err := io.ReadFull(r, size[:]); err != nil {
-		return err
-	}
-	n := binary.BigEndian.Uint32(size[:])
-	if n > maxFrameBytes {
-		return errors.New("frame too large")
-	}
-	data := make([]byte, n)
-	if _, err := io.ReadFull(r, data); err != nil {
-		return err
-	}
-	return json.Unmarshal(data, v)
 }
 
 // Probe runs a command that attempts forbidden accesses and returns an error that names those that succeeded. Temp is a

@@ -17,6 +17,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 )
@@ -132,8 +133,8 @@ func Exposed(paths ...string) error {
 	return nil
 }
 
-// Shell returns the shell that commands run in, or "" if there is none.
-func Shell() string {
+// findShell returns the shell that commands run in, or "" if there is none.
+func findShell() string {
 	for _, path := range []string{"/bin/bash", "/usr/bin/bash", "/bin/sh"} {
 		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
 			return path
@@ -142,11 +143,10 @@ func Shell() string {
 	return ""
 }
 
-// ring keeps the start and the end of what is written to it.
+// ring keeps the start and the end of its input.
 type ring struct {
-	head, tail []byte
-	size       int // of each
-	at         int // where the tail begins, once it is full
+	head, tail []byte // the tail may be longer than what is kept
+	size       int    // of what is kept, of each
 	total      int64
 }
 
@@ -155,30 +155,17 @@ func newRing(size int) *ring { return &ring{size: max(size/2, 1)} }
 func (r *ring) Write(b []byte) (int, error) {
 	n := len(b)
 	r.total += int64(n)
-	if room := r.size - len(r.head); room > 0 {
-		take := min(room, len(b))
-		r.head, b = append(r.head, b[:take]...), b[take:]
-	}
-	if len(b) > r.size {
-		b = b[len(b)-r.size:]
-	}
-	for len(b) > 0 {
-		if len(r.tail) < r.size {
-			take := min(r.size-len(r.tail), len(b))
-			r.tail, b = append(r.tail, b[:take]...), b[take:]
-			continue
-		}
-		took := copy(r.tail[r.at:], b)
-		b, r.at = b[took:], (r.at+took)%r.size
+	take := min(r.size-len(r.head), n)
+	r.head, b = append(r.head, b[:take]...), b[take:]
+	if r.tail = append(r.tail, b...); len(r.tail) > 2*r.size {
+		r.tail = slices.Delete(r.tail, 0, len(r.tail)-r.size)
 	}
 	return n, nil
 }
 
 // text returns what was kept, and how much is missing after its first cut bytes.
 func (r *ring) text() (all []byte, dropped int64, cut int) {
-	all = append(all, r.head...)
-	all = append(all, r.tail[r.at:]...)
-	all = append(all, r.tail[:r.at]...)
+	all = slices.Concat(r.head, r.tail[max(len(r.tail)-r.size, 0):])
 	if dropped = r.total - int64(len(all)); dropped > 0 {
 		cut = len(r.head)
 	}

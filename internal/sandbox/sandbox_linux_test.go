@@ -183,10 +183,10 @@ func TestEscapeAttempts(t *testing.T) {
 		"setuid programs": `su -c true && echo escaped; sudo -n true && echo escaped; newgrp nogroup ` +
 			`</dev/null && id | grep -q gid=65534 && echo escaped`,
 		"become root": python("import os\nos.setuid(0)\nprint('escaped')"),
-		"lend rights": `cp /bin/sh s && chmod u+s s && echo escaped; chmod 4755 s && echo escaped; chmod ` +
+		"setuid programs by chmod": `cp /bin/sh s && chmod u+s s && echo escaped; chmod 4755 s && echo escaped; chmod ` +
 			`g+s s && echo escaped; install -m 4755 /bin/sh s2 && echo escaped`,
-		"lend rights, open": python("import os\nos.open('s3', os.O_CREAT|os.O_WRONLY, 0o4755)\nprint('escaped')"),
-		"lend rights, fchmod": python(
+		"setuid programs by open": python("import os\nos.open('s3', os.O_CREAT|os.O_WRONLY, 0o4755)\nprint('escaped')"),
+		"setuid programs by fchmod": python(
 			"import os\nf=os.open('s4', os.O_CREAT|os.O_WRONLY, 0o755)\nos.fchmod(f, 0o6755)\nprint('escaped')"),
 		"kill the first":  `kill -9 1; sleep 0.1; [ -d /proc/1 ] || echo escaped`,
 		"kill the server": `kill -9 ` + server + ` && [ ` + server + ` -gt 200 ] && echo escaped`,
@@ -324,8 +324,8 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// TestAskedToExit checks that processes are asked to exit before they are killed when the time is up.
-func TestAskedToExit(t *testing.T) {
+// TestExitSignalBeforeKill checks that processes are asked to exit before they are killed when the time is up.
+func TestExitSignalBeforeKill(t *testing.T) {
 	res := run(t, t.TempDir(), "sleep 60", sandbox.Limits{Time: 500 * time.Millisecond})
 	if want := 128 + int(syscall.SIGTERM); res.Exit != want || res.Ended != sandbox.ByTime {
 		t.Errorf("exit %d, ended %q; want %d by time", res.Exit, res.Ended, want)

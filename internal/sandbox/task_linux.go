@@ -7,8 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"strconv"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -30,12 +28,13 @@ func work() error {
 	unix.CloseOnExec(controlFD)
 	unix.CloseOnExec(reportFD)
 	var t task
-	if err := readFrame(control, &t); err != nil {
+	if err := json.NewDecoder(control).Decode(&t); err != nil {
 		return fmt.Errorf("read the task: %w", err)
 	}
 	if err := restrict(t.Limits, t.Full); err != nil {
 		return err
 	}
+	reserveThreads(16)
 	i := &initial{limits: t.Limits, out: out, full: t.Full, late: make(chan struct{})}
 	pid, err := i.spawn(t)
 	if err != nil {
@@ -57,6 +56,25 @@ func work() error {
 			i.end(report{Exit: exitCode(status)})
 		}
 	}
+}
+
+// reserveThreads starts n threads, which the runtime keeps. A command that has used up its processes would otherwise
+// end this one, when its runtime needs another thread and gets none.
+func reserveThreads(n int) {
+	var started, ended sync.WaitGroup
+	started.Add(n)
+	release := make(chan struct{})
+	for range n {
+		ended.Go(func() {
+			runtime.LockOSThread()
+			defer runtime.UnlockOSThread()
+			started.Done()
+			<-release
+		})
+	}
+	started.Wait()
+	close(release)
+	ended.Wait()
 }
 
 func exitCode(s unix.WaitStatus) int {
@@ -241,7 +259,7 @@ func (i *initial) watch() {
 					filled = 0
 				}
 			}
-			if why == "" && filled >= diskTimes { // it got the error and goes on
+			if why == "" && filled >= diskTimes { // it got the error and continues
 				why = ByDisk
 			}
 			if why != "" {
@@ -260,35 +278,21 @@ func (i *initial) look() string {
 	if len(pids) > i.limits.Processes {
 		return ByProcesses
 	}
-	threads, memory := 0, i.kernel.Load()
+	threads, memory := int64(0), i.kernel.Load()
 	for _, pid := range pids {
 		_, status := living(pid)
 		for _, name := range []string{"RssAnon:", "RssShmem:", "VmSwap:", "VmPTE:"} {
 			memory += confine.StatusBytes(status, name)
 		}
-		threads += number(status, "\nThreads:")
+		threads += confine.StatusNumber(status, "Threads:")
 	}
 	switch {
 	case memory > i.limits.Memory:
 		return ByMemory
-	case threads > i.limits.Processes:
+	case threads > int64(i.limits.Processes):
 		return ByProcesses
 	}
 	return ""
-}
-
-// number returns the integer after a name, or 0 if the name is missing.
-func number(text, name string) int {
-	_, rest, ok := strings.Cut(text, name)
-	if !ok {
-		return 0
-	}
-	line, _, _ := strings.Cut(rest, "\n")
-	n, err := strconv.Atoi(strings.TrimSpace(line))
-	if err != nil {
-		return 0
-	}
-	return n
 }
 
 // folderFull reports whether the folder has no room left.

@@ -16,7 +16,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-const marker = "FOOTNOTE_SANDBOX" // the only variable in the environment of the stages
+// The only variables in the environment of the stages: the stage, and the input of the first one.
+const (
+	marker          = "FOOTNOTE_SANDBOX"
+	containerMarker = "FOOTNOTE_SANDBOX_CONTAINER"
+)
 
 // The stages.
 const (
@@ -52,11 +56,8 @@ func Main() {
 // that fails.
 func enter() error {
 	var c container
-	control := os.NewFile(controlFD, "control")
-	// The second stage continues reading, so the garbage collector must not close it before.
-	defer runtime.KeepAlive(control)
-	if err := readFrame(control, &c); err != nil {
-		return fmt.Errorf("read the task: %w", err)
+	if err := json.Unmarshal([]byte(os.Getenv(containerMarker)), &c); err != nil {
+		return fmt.Errorf("read the container: %w", err)
 	}
 	if err := build(c); err != nil {
 		return err
@@ -92,7 +93,7 @@ func build(c container) error {
 		return err
 	}
 	for _, step := range []func() error{
-		func() error { return systemFolders(old, c.System) },
+		func() error { return systemFolders(old) },
 		func() error { return devices(old) },
 		func() error { return etc(old) },
 		func() error { return workspace(c) },
@@ -147,8 +148,8 @@ func bind(from, to string, attrs uint64) error {
 const readOnly = unix.MOUNT_ATTR_RDONLY | unix.MOUNT_ATTR_NOSUID | unix.MOUNT_ATTR_NODEV
 
 // systemFolders shows the folders of programs and libraries. A link among them (/bin → usr/bin) stays a link.
-func systemFolders(old string, dirs []string) error {
-	for _, dir := range dirs {
+func systemFolders(old string) error {
+	for _, dir := range system {
 		info, err := os.Lstat(old + dir)
 		if err != nil {
 			continue // does not exist on this system

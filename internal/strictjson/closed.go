@@ -17,19 +17,15 @@ import (
 func Closed(data []byte, v any) error {
 	tree, err := Parse(data)
 	if err != nil {
-		return &footnote.Error{
-			Code:    footnote.InvalidRequest,
-			Message: "The body is not acceptable JSON: " + err.Error(),
-			Err:     err,
-		}
+		return footnote.Wrapf(footnote.InvalidRequest, err, "The body is not acceptable JSON: %v", err)
 	}
 	if tree.Kind() != Object {
-		return footnote.Errorf(footnote.InvalidRequest, "The body must be a JSON object.")
+		return footnote.Invalidf("The body must be a JSON object.")
 	}
 	known := fieldNames(reflect.TypeOf(v).Elem())
 	for _, m := range tree.Members() {
 		if !known[m.Name] {
-			return footnote.Errorf(footnote.InvalidRequest, "The body has an unknown key %q.", m.Name)
+			return footnote.Invalidf("The body has an unknown key %q.", m.Name)
 		}
 	}
 	dec := json.NewDecoder(bytes.NewReader(data))

@@ -8,8 +8,10 @@ package strictjson
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"strconv"
+	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
 
@@ -194,50 +196,64 @@ func (p *parser) literal(word string, kind Kind) (Value, error) {
 	return Value{kind: kind, raw: p.data[start:p.at]}, nil
 }
 
-func (p *parser) array(depth int) (Value, error) {
+// enter moves past the bracket that opens an array or object.
+func (p *parser) enter(depth int) error {
 	if depth > maxDepth {
-		return Value{}, p.fail("it is nested more than %d deep", maxDepth)
+		return p.fail("it is nested more than %d deep", maxDepth)
 	}
+	p.at++
+	return nil
+}
+
+// more moves to the next element of an array or object, or past the bracket that closes it.
+func (p *parser) more(what string, first bool, closing byte) (more bool, err error) {
+	p.space()
+	if p.next() == closing {
+		p.at++
+		return false, nil
+	}
+	if !first {
+		if p.next() != ',' {
+			return false, p.fail("%s needs a comma or its end here", what)
+		}
+		p.at++
+		p.space()
+	}
+	return true, nil
+}
+
+func (p *parser) array(depth int) (Value, error) {
 	v := Value{kind: Array}
 	start := p.at
-	p.at++
-	p.space()
-	for p.next() != ']' {
-		if len(v.items) > 0 {
-			if p.next() != ',' {
-				return Value{}, p.fail("an array needs a comma or its end here")
-			}
-			p.at++
-			p.space()
+	if err := p.enter(depth); err != nil {
+		return Value{}, err
+	}
+	for {
+		more, err := p.more("an array", len(v.items) == 0, ']')
+		if err != nil || !more {
+			v.raw = p.data[start:p.at]
+			return v, err
 		}
 		item, err := p.value(depth)
 		if err != nil {
 			return Value{}, err
 		}
 		v.items = append(v.items, item)
-		p.space()
 	}
-	p.at++
-	v.raw = p.data[start:p.at]
-	return v, nil
 }
 
 func (p *parser) object(depth int) (Value, error) {
-	if depth > maxDepth {
-		return Value{}, p.fail("it is nested more than %d deep", maxDepth)
-	}
 	v := Value{kind: Object}
 	var seen names
 	start := p.at
-	p.at++
-	p.space()
-	for p.next() != '}' {
-		if len(v.members) > 0 {
-			if p.next() != ',' {
-				return Value{}, p.fail("an object needs a comma or its end here")
-			}
-			p.at++
-			p.space()
+	if err := p.enter(depth); err != nil {
+		return Value{}, err
+	}
+	for {
+		more, err := p.more("an object", len(v.members) == 0, '}')
+		if err != nil || !more {
+			v.raw = p.data[start:p.at]
+			return v, err
 		}
 		m, err := p.member(depth)
 		if err != nil {
@@ -247,11 +263,7 @@ func (p *parser) object(depth int) (Value, error) {
 			return Value{}, p.fail("the key %.80q is duplicated in an object", m.Name)
 		}
 		v.members = append(v.members, m)
-		p.space()
 	}
-	p.at++
-	v.raw = p.data[start:p.at]
-	return v, nil
 }
 
 func (p *parser) member(depth int) (Member, error) {
@@ -374,43 +386,17 @@ func hex4(b []byte) (rune, bool) {
 	return rune(n), err == nil
 }
 
-// number reads -?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?.
+// number reads a number. Of the characters that numbers have, JSON allows only some sequences.
 func (p *parser) number() error {
-	if p.next() == '-' {
+	start := p.at
+	for p.at < len(p.data) && strings.IndexByte("+-.0123456789Ee", p.data[p.at]) >= 0 {
 		p.at++
 	}
-	if p.next() == '0' {
-		p.at++
-		if c := p.next(); c >= '0' && c <= '9' {
-			return p.fail("a number must not start with 0")
-		}
-	} else if !p.digits() {
-		return p.fail("a number needs a digit here")
-	}
-	if p.next() == '.' {
-		p.at++
-		if !p.digits() {
-			return p.fail("a number needs a digit here")
-		}
-	}
-	if c := p.next(); c == 'e' || c == 'E' {
-		p.at++
-		if c := p.next(); c == '+' || c == '-' {
-			p.at++
-		}
-		if !p.digits() {
-			return p.fail("a number needs a digit here")
-		}
+	if number := p.data[start:p.at]; !json.Valid(number) {
+		p.at = start
+		return p.fail("a number is not written as JSON allows")
 	}
 	return nil
-}
-
-func (p *parser) digits() bool {
-	start := p.at
-	for c := p.next(); c >= '0' && c <= '9'; c = p.next() {
-		p.at++
-	}
-	return p.at > start
 }
 
 // AppendUnescaped appends the text that the inside of a JSON string represents. The input must be valid, as

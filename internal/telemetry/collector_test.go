@@ -24,7 +24,7 @@ type received struct {
 	Resource          map[string]any
 }
 
-// otlpCollector is a collector of traces. It accepts OTLP over HTTP, in its JSON form, and keeps what it receives.
+// otlpCollector is a collector of traces. It accepts OTLP over HTTP, in its JSON form, and keeps the spans it receives.
 type otlpCollector struct {
 	URL string
 

@@ -19,6 +19,8 @@ import (
 	"go.opentelemetry.io/otel/propagation"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
+
+	"github.com/footnotehq/footnote/internal/pause"
 )
 
 // otlp sends spans to a collector by OTLP over HTTP, in the JSON form. JSON carries the same messages as the binary
@@ -76,14 +78,7 @@ func (o *otlp) send(ctx context.Context, body []byte) error {
 	wait := exportFirst
 	for try := 1; ; try++ {
 		after, err := o.post(ctx, body)
-		if err == nil || after < 0 || try == exportTries {
-			return err
-		}
-		timer := time.NewTimer(max(after, rand.N(wait)))
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
+		if err == nil || after < 0 || try == exportTries || pause.For(ctx, max(after, rand.N(wait))) != nil {
 			return err
 		}
 		wait *= 2
@@ -118,91 +113,54 @@ func (o *otlp) post(ctx context.Context, body []byte) (after time.Duration, err 
 	return -1, fmt.Errorf("the collector answers with status %d", res.StatusCode)
 }
 
-// The OTLP messages in their JSON form.
-type (
-	exportRequest struct {
-		ResourceSpans []resourceSpans `json:"resourceSpans"`
-	}
-	resourceSpans struct {
-		Resource   resourceOf   `json:"resource"`
-		ScopeSpans []scopeSpans `json:"scopeSpans"`
-	}
-	resourceOf struct {
-		Attributes []keyValue `json:"attributes"`
-	}
-	scopeSpans struct {
-		Scope struct {
-			Name string `json:"name"`
-		} `json:"scope"`
-		Spans []spanOf `json:"spans"`
-	}
-	spanOf struct {
-		TraceID    string     `json:"traceId"`
-		SpanID     string     `json:"spanId"`
-		TraceState string     `json:"traceState,omitempty"`
-		Parent     string     `json:"parentSpanId,omitempty"`
-		Flags      uint32     `json:"flags"`
-		Name       string     `json:"name"`
-		Kind       int        `json:"kind"`
-		Start      string     `json:"startTimeUnixNano"`
-		End        string     `json:"endTimeUnixNano"`
-		Attributes []keyValue `json:"attributes,omitempty"`
-		Links      []linkOf   `json:"links,omitempty"`
-		Status     statusOf   `json:"status"`
-	}
-	linkOf struct {
-		TraceID string `json:"traceId"`
-		SpanID  string `json:"spanId"`
-	}
-	statusOf struct {
-		Code    int    `json:"code,omitempty"`
-		Message string `json:"message,omitempty"`
-	}
-	keyValue struct {
-		Key   string `json:"key"`
-		Value any    `json:"value"`
-	}
-)
+// object is an OTLP message in its JSON form.
+type object = map[string]any
 
 // requestOf returns the message for spans, which share the resource and the scope of this process.
-func requestOf(spans []sdktrace.ReadOnlySpan) exportRequest {
+func requestOf(spans []sdktrace.ReadOnlySpan) object {
 	if len(spans) == 0 {
-		return exportRequest{ResourceSpans: []resourceSpans{}}
+		return object{"resourceSpans": []object{}}
 	}
-	scope := scopeSpans{Spans: make([]spanOf, len(spans))}
-	scope.Scope.Name = spans[0].InstrumentationScope().Name
+	encoded := make([]object, len(spans))
 	for i, s := range spans {
-		scope.Spans[i] = encodeSpan(s)
+		encoded[i] = encodeSpan(s)
 	}
-	return exportRequest{ResourceSpans: []resourceSpans{{
-		Resource: resourceOf{encodeAttributes(spans[0].Resource().Attributes())}, ScopeSpans: []scopeSpans{scope},
+	return object{"resourceSpans": []object{{
+		"resource":   object{"attributes": encodeAttributes(spans[0].Resource().Attributes())},
+		"scopeSpans": []object{{"scope": object{"name": spans[0].InstrumentationScope().Name}, "spans": encoded}},
 	}}}
 }
 
-func encodeSpan(s sdktrace.ReadOnlySpan) spanOf {
+func encodeSpan(s sdktrace.ReadOnlySpan) object {
 	sc := s.SpanContext()
-	out := spanOf{
-		TraceID: sc.TraceID().String(), SpanID: sc.SpanID().String(), TraceState: sc.TraceState().String(),
-		Flags: uint32(sc.TraceFlags()),
-		Name:  s.Name(), Kind: int(s.SpanKind()), // the numeric values are the same
-		Start: strconv.FormatInt(s.StartTime().UnixNano(), 10), End: strconv.FormatInt(s.EndTime().UnixNano(), 10),
-		Attributes: encodeAttributes(s.Attributes()),
+	flags := uint32(sc.TraceFlags())
+	status := object{}
+	links := []object{}
+	for _, l := range s.Links() {
+		links = append(links, object{
+			"traceId": l.SpanContext.TraceID().String(), "spanId": l.SpanContext.SpanID().String(),
+		})
+	}
+	out := object{
+		"traceId": sc.TraceID().String(), "spanId": sc.SpanID().String(), "traceState": sc.TraceState().String(),
+		"name": s.Name(), "kind": int(s.SpanKind()), // the numeric values are the same
+		"startTimeUnixNano": strconv.FormatInt(s.StartTime().UnixNano(), 10),
+		"endTimeUnixNano":   strconv.FormatInt(s.EndTime().UnixNano(), 10),
+		"attributes":        encodeAttributes(s.Attributes()), "links": links, "status": status,
 	}
 	if p := s.Parent(); p.HasSpanID() {
-		out.Parent = p.SpanID().String()
-		out.Flags |= remoteKnown
+		out["parentSpanId"] = p.SpanID().String()
+		flags |= remoteKnown
 		if p.IsRemote() {
-			out.Flags |= remoteParent
+			flags |= remoteParent
 		}
 	}
-	for _, l := range s.Links() {
-		out.Links = append(out.Links, linkOf{l.SpanContext.TraceID().String(), l.SpanContext.SpanID().String()})
-	}
+	out["flags"] = flags
 	switch s.Status().Code {
 	case codes.Ok:
-		out.Status.Code = 1
+		status["code"] = 1
 	case codes.Error:
-		out.Status = statusOf{2, s.Status().Description}
+		status["code"], status["message"] = 2, s.Status().Description
 	case codes.Unset:
 	}
 	return out
@@ -214,34 +172,34 @@ const (
 	remoteParent = 0x200
 )
 
-func encodeAttributes(set []attribute.KeyValue) []keyValue {
-	out := make([]keyValue, len(set))
+func encodeAttributes(set []attribute.KeyValue) []object {
+	out := make([]object, len(set))
 	for i, kv := range set {
-		out[i] = keyValue{string(kv.Key), encodeValue(kv.Value)}
+		out[i] = object{"key": string(kv.Key), "value": encodeValue(kv.Value)}
 	}
 	return out
 }
 
-func encodeValue(v attribute.Value) any {
+func encodeValue(v attribute.Value) object {
 	switch v.Type() {
 	case attribute.BOOL:
-		return map[string]bool{"boolValue": v.AsBool()}
+		return object{"boolValue": v.AsBool()}
 	case attribute.INT64:
-		return map[string]string{"intValue": strconv.FormatInt(v.AsInt64(), 10)}
+		return object{"intValue": strconv.FormatInt(v.AsInt64(), 10)}
 	case attribute.FLOAT64:
-		return map[string]float64{"doubleValue": v.AsFloat64()}
+		return object{"doubleValue": v.AsFloat64()}
 	case attribute.STRINGSLICE:
-		values := []map[string]string{}
+		values := []object{}
 		for _, s := range v.AsStringSlice() {
-			values = append(values, map[string]string{"stringValue": s})
+			values = append(values, object{"stringValue": s})
 		}
-		return map[string]any{"arrayValue": map[string]any{"values": values}}
+		return object{"arrayValue": object{"values": values}}
 	default:
-		return map[string]string{"stringValue": v.String()}
+		return object{"stringValue": v.String()}
 	}
 }
 
-// traceparent formats a span context as a W3C traceparent; an invalid one becomes an empty text.
+// traceparent formats a span context as a W3C traceparent; an invalid one becomes an empty string.
 func traceparent(sc trace.SpanContext) string {
 	headers := propagation.MapCarrier{}
 	propagation.TraceContext{}.Inject(trace.ContextWithSpanContext(context.Background(), sc), headers)

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -31,7 +32,8 @@ type Metrics struct {
 
 	runs, steps, tokens, cost, cacheLooks, cacheFailures, failures, slow, requests *prometheus.CounterVec
 	runTime, stepTime, toolTime, requestTime                                       *prometheus.HistogramVec
-	questions, events                                                              prometheus.Histogram
+	questions, events                                                              prometheus.Observer
+	marks                                                                          *prometheus.CounterVec
 	repairs, damage                                                                prometheus.Counter
 	streams                                                                        *prometheus.GaugeVec
 }
@@ -45,47 +47,42 @@ func New(slow time.Duration) *Metrics {
 	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
 		return make.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
 	}
-	histogram := func(name, help string, labels ...string) *prometheus.HistogramVec {
-		return make.NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: help, Buckets: seconds}, labels)
+	histogram := func(name, help string, buckets []float64, labels ...string) *prometheus.HistogramVec {
+		return make.NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: help, Buckets: buckets}, labels)
 	}
 	make.NewGaugeVec(prometheus.GaugeOpts{Name: "target_info", Help: "Target metadata"}, []string{"service_name"}).
 		WithLabelValues("footnote").Set(1)
 	m.runs = counter("footnote_runs_total", "Runs that ended, by assistant and outcome.", "assistant", "outcome")
-	m.runTime = histogram("footnote_run_seconds", "How long runs took.", "assistant")
+	m.runTime = histogram("footnote_run_seconds", "How long runs took.", seconds, "assistant")
 	m.steps = counter("footnote_steps_total", "Model calls, by model and whether they failed.", "model", "outcome")
-	m.stepTime = histogram("footnote_step_seconds", "How long model calls took.", "model")
+	m.stepTime = histogram("footnote_step_seconds", "How long model calls took.", seconds, "model")
 	m.tokens = counter("footnote_tokens_total", "Tokens, by model and kind.", "model", "kind")
 	m.cost = counter("footnote_cost_usd_total", "Money spent on models, in US dollars.", "model")
-	m.toolTime = histogram("footnote_tool_seconds", "How long tool calls took, by tool and outcome.", "tool", "outcome")
+	m.toolTime = histogram("footnote_tool_seconds", "How long tool calls took, by tool and outcome.", seconds,
+		"tool", "outcome")
 	m.cacheLooks = counter("footnote_cache_lookups_total",
 		"Tool calls that could be answered from the cache, by tool and outcome: hit, shared, miss or skipped.",
 		"tool", "outcome")
 	m.cacheFailures = counter("footnote_cache_failures_total",
 		"Failures of the cache, by operation: get, put, drop or decode.", "what")
-	m.repairs = make.NewCounter(prometheus.CounterOpts{
-		Name: "footnote_history_repairs_total",
-		Help: "Repairs of incomplete logs, so that a model could read them.",
-	})
-	m.damage = make.NewCounter(prometheus.CounterOpts{
-		Name: "footnote_unreadable_total",
-		Help: "Events and results that are stored and cannot be read, each counted once.",
-	})
+	m.marks = counter("footnote_marks_total", "Marks that models wrote behind figures, by outcome.", "model", "outcome")
+	m.repairs = counter("footnote_history_repairs_total",
+		"Repairs of incomplete logs, so that a model could read them.").WithLabelValues()
+	m.damage = counter("footnote_unreadable_total",
+		"Events and results that are stored and cannot be read, each counted once.").WithLabelValues()
 	m.failures = counter("footnote_errors_total", "Failures, by where (run, step, request) and the code of the error.",
 		"where", "route", "code")
 	m.slow = counter("footnote_slow_responses_total",
 		"Answers that took slow_response or longer: runs, by assistant, and requests that are not streamed, by route.",
 		"what", "of")
-	m.questions = make.NewHistogram(prometheus.HistogramOpts{
-		Name: "footnote_conversation_questions", Buckets: lengths,
-		Help: "How many questions a conversation has when an answer has ended.",
-	})
-	m.events = make.NewHistogram(prometheus.HistogramOpts{
-		Name: "footnote_conversation_events", Buckets: lengths,
-		Help: "How many events a conversation has when an answer has ended.",
-	})
+	m.questions = histogram("footnote_conversation_questions",
+		"How many questions a conversation has when an answer has ended.", lengths).WithLabelValues()
+	m.events = histogram("footnote_conversation_events",
+		"How many events a conversation has when an answer has ended.", lengths).WithLabelValues()
 	m.requests = counter("footnote_http_requests_total", "HTTP requests, by route, method and status.",
 		"route", "method", "status")
-	m.requestTime = histogram("footnote_http_request_seconds", "How long HTTP requests took, by route.", "route")
+	m.requestTime = histogram("footnote_http_request_seconds", "How long HTTP requests took, by route.", seconds,
+		"route")
 	m.streams = make.NewGaugeVec(prometheus.GaugeOpts{
 		Name: "footnote_open_streams", Help: "Streams that are open now, by protocol.",
 	}, []string{"door"})
@@ -105,30 +102,24 @@ func (m *Metrics) Gauge(name, help string, read func() int64) {
 
 // names bounds how many models and tools have metrics of their own: servers and clients choose the names.
 type names struct {
-	mu    sync.RWMutex      // guards below
-	known map[string]string // copies of the names, by name
+	known sync.Map // copies of the names, by name
+	count atomic.Int64
 }
 
 const maxNames = 2_000
 
 // of returns a copy of a name, which may belong to the buffer of a request, or "other" if too many names are known.
 func (n *names) of(name string) string {
-	n.mu.RLock()
-	known, ok := n.known[name]
-	n.mu.RUnlock()
-	if ok {
-		return known
+	if known, ok := n.known.Load(name); ok {
+		return known.(string)
 	}
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if len(n.known) >= maxNames {
+	if n.count.Load() >= maxNames {
 		return "other"
 	}
-	if n.known == nil {
-		n.known = map[string]string{}
-	}
 	name = strings.Clone(name)
-	n.known[name] = name
+	if _, known := n.known.LoadOrStore(name, name); !known {
+		n.count.Add(1)
+	}
 	return name
 }
 
@@ -201,6 +192,12 @@ func (m *Metrics) CacheLooked(tool, outcome string) {
 
 // CacheFailed counts a failure of the cache.
 func (m *Metrics) CacheFailed(what string) { m.cacheFailures.WithLabelValues(what).Inc() }
+
+// MarksChecked counts the marks of an answer that were verified, and those that were not.
+func (m *Metrics) MarksChecked(model string, held, broken int) {
+	m.marks.WithLabelValues(model, "verified").Add(float64(held))
+	m.marks.WithLabelValues(model, "wrong").Add(float64(broken))
+}
 
 // HistoryRepaired counts repairs to the history of a conversation.
 func (m *Metrics) HistoryRepaired(repairs int) { m.repairs.Add(float64(repairs)) }

@@ -70,7 +70,7 @@ func TestMetrics(t *testing.T) {
 		}
 	}
 	if strings.Contains(text, `of="/v1/y"`) {
-		t.Error("what was quick is counted as slow")
+		t.Error("a quick operation is counted as slow")
 	}
 	if t.Failed() {
 		for line := range strings.Lines(text) {

@@ -236,7 +236,7 @@ func TestTakeoverContinuesTrace(t *testing.T) {
 		t.Fatal(err)
 	}
 	if last := b.ended(t, ticket.Conversation); footnote.KindOf(last) != "run_finished" {
-		t.Fatalf("%#v", last)
+		t.Fatalf("last event: %#v", last)
 	}
 	b.stop()
 	if err := b.traces.Flush(t.Context()); err != nil {
@@ -260,7 +260,7 @@ func TestTakeoverContinuesTrace(t *testing.T) {
 	}
 	if chats[0].Resource["service.instance.id"] == chats[1].Resource["service.instance.id"] ||
 		chats[0].Resource["service.name"] != "footnote" {
-		t.Errorf("%v, %v", chats[0].Resource, chats[1].Resource)
+		t.Errorf("resources of both servers: %v, %v", chats[0].Resource, chats[1].Resource)
 	}
 	for _, want := range []struct {
 		span received
@@ -290,13 +290,13 @@ func TestTakeoverContinuesTrace(t *testing.T) {
 			}
 		}
 		if want.span.Kind != want.kind || want.span.Failed {
-			t.Errorf("%+v", want.span)
+			t.Errorf("span: %+v", want.span)
 		}
 	}
 	if stop, _ := chats[0].Attributes["gen_ai.response.finish_reasons"].([]string); !slices.Equal(stop, []string{
 		"tool_use",
 	}) {
-		t.Errorf("%v", chats[0].Attributes)
+		t.Errorf("attributes of the first call: %v", chats[0].Attributes)
 	}
 	for _, secret := range []string{"hammers", "8150915", "SELECT"} {
 		if strings.Contains(collector.Text(), secret) {
@@ -321,7 +321,7 @@ func TestParkedRunContinuesTrace(t *testing.T) {
 	}
 	a.Subscribe(ticket).Close()
 	if last := a.ended(t, ticket.Conversation); footnote.KindOf(last) != "run_parked" {
-		t.Fatalf("%#v", last)
+		t.Fatalf("last event: %#v", last)
 	}
 	a.stop()
 	b := serve(t, log, collector, true, agenttest.Script(agenttest.Say("It has 12 pages.")))
@@ -334,7 +334,7 @@ func TestParkedRunContinuesTrace(t *testing.T) {
 	}
 	b.Subscribe(again).Close()
 	if last := b.ended(t, ticket.Conversation); footnote.KindOf(last) != "run_finished" {
-		t.Fatalf("%#v", last)
+		t.Fatalf("last event: %#v", last)
 	}
 	b.stop()
 	for _, s := range []*server{a, b} {
@@ -345,14 +345,14 @@ func TestParkedRunContinuesTrace(t *testing.T) {
 	sum := sha256.Sum256([]byte(ticket.Run))
 	runs := named(collector.Spans(), "invoke_agent analyst")
 	if len(runs) != 2 || runs[0].Trace != hex.EncodeToString(sum[:16]) || runs[1].Trace != runs[0].Trace {
-		t.Fatalf("%+v", runs)
+		t.Fatalf("want two runs in one trace: %+v", runs)
 	}
 	if runs[0].Parent != "" || runs[1].Parent != runs[0].ID || !slices.Equal(runs[1].Links, []string{callersSpan}) {
-		t.Errorf("%+v", runs)
+		t.Errorf("want the second run below the first: %+v", runs)
 	}
 	if runs[0].Attributes["footnote.run.outcome"] != "parked" ||
 		runs[1].Attributes["footnote.run.outcome"] != "finished" {
-		t.Errorf("%+v", runs)
+		t.Errorf("outcomes: %+v", runs)
 	}
 	// The span has the content, but nothing the log must not show.
 	want := `[{"role":"user","parts":[{"type":"text","content":"How large is order ***?"}]}]`
@@ -365,7 +365,7 @@ func TestParkedRunContinuesTrace(t *testing.T) {
 	}
 	if chat := named(collector.Spans(), "chat claude-x"); len(chat) != 2 ||
 		!strings.Contains(chat[1].Attributes["gen_ai.input.messages"].(string), `"response":"12"`) {
-		t.Errorf("%+v", chat)
+		t.Errorf("model calls: %+v", chat)
 	}
 }
 
@@ -401,7 +401,7 @@ func TestMalformedTraceparent(t *testing.T) {
 	}
 	for _, s := range collector.Spans() {
 		if !s.Failed || s.Attributes["error.type"] != "agent_timeout" {
-			t.Errorf("%+v", s)
+			t.Errorf("want a failed span: %+v", s)
 		}
 	}
 }

@@ -100,7 +100,7 @@ func (k *keys) find(ctx context.Context, id, alg string) (*jose.JSONWebKey, erro
 			RetryAfter: fetchPause, Err: k.err,
 		}
 	}
-	return nil, refused("it is signed with a key that the issuer does not publish.", nil)
+	return nil, rejected("it is signed with a key that the issuer does not publish.", nil)
 }
 
 // known returns the cached key with the given id, unless the cache is too old. Without an id it succeeds only if
@@ -108,10 +108,7 @@ func (k *keys) find(ctx context.Context, id, alg string) (*jose.JSONWebKey, erro
 func (k *keys) known(id, alg string) *jose.JSONWebKey {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if k.now().Sub(k.read) >= fetchOld {
-		return nil
-	}
-	if id == "" && len(k.set) != 1 {
+	if k.now().Sub(k.read) >= fetchOld || id == "" && len(k.set) != 1 {
 		return nil
 	}
 	for i := range k.set {

@@ -99,19 +99,19 @@ func (v *Verifier) HasFormat(text string) bool {
 	return strings.HasPrefix(text, "eyJ") && strings.Count(text, ".") == 2
 }
 
-// refused returns the error for a rejected token. The caller is told why.
-func refused(why string, err error) error {
+// rejected returns the error for a rejected token, which includes the reason.
+func rejected(why string, err error) error {
 	return footnote.Wrapf(footnote.Unauthorized, err, "The token is not accepted: %s", why)
 }
 
 // Check returns the principal of a token. It returns Unauthorized for a token that is not accepted.
 func (v *Verifier) Check(ctx context.Context, text string) (p footnote.Principal, err error) {
 	if len(text) > maxToken {
-		return p, refused(fmt.Sprintf("it has more than %d bytes.", maxToken), nil)
+		return p, rejected(fmt.Sprintf("it has more than %d bytes.", maxToken), nil)
 	}
 	signed, err := jwt.ParseSigned(text, v.algs)
 	if err != nil {
-		return p, refused("it cannot be read, or is signed with an algorithm that is not allowed.", err)
+		return p, rejected("it cannot be read, or is signed with an algorithm that is not allowed.", err)
 	}
 	head := signed.Headers[0]
 	key, err := v.keys.find(ctx, head.KeyID, head.Algorithm)
@@ -121,7 +121,7 @@ func (v *Verifier) Check(ctx context.Context, text string) (p footnote.Principal
 	var std jwt.Claims
 	var all map[string]any
 	if err := signed.Claims(key, &std, &all); err != nil {
-		return p, refused("its signature is wrong.", err)
+		return p, rejected("its signature is wrong.", err)
 	}
 	if err := v.valid(std); err != nil {
 		return p, err
@@ -132,7 +132,7 @@ func (v *Verifier) Check(ctx context.Context, text string) (p footnote.Principal
 // valid checks the issuer, the audience and the times.
 func (v *Verifier) valid(c jwt.Claims) error {
 	if c.Expiry == nil {
-		return refused("it does not say when it expires.", nil)
+		return rejected("it does not say when it expires.", nil)
 	}
 	err := c.ValidateWithLeeway(jwt.Expected{
 		Issuer:      v.opts.Issuer,
@@ -143,15 +143,15 @@ func (v *Verifier) valid(c jwt.Claims) error {
 	case err == nil:
 		return nil
 	case errors.Is(err, jwt.ErrInvalidIssuer):
-		return refused("it comes from another issuer.", err)
+		return rejected("it comes from another issuer.", err)
 	case errors.Is(err, jwt.ErrInvalidAudience):
-		return refused("it is for another audience.", err)
+		return rejected("it is for another audience.", err)
 	case errors.Is(err, jwt.ErrExpired):
-		return refused("it has expired.", err)
+		return rejected("it has expired.", err)
 	case errors.Is(err, jwt.ErrNotValidYet), errors.Is(err, jwt.ErrIssuedInTheFuture):
-		return refused("it is not valid yet.", err)
+		return rejected("it is not valid yet.", err)
 	default:
-		return refused("it is not valid.", err)
+		return rejected("it is not valid.", err)
 	}
 }
 
@@ -171,10 +171,10 @@ func (v *Verifier) principal(claims map[string]any) (p footnote.Principal, err e
 		}
 	}
 	if len(p.Roles) > maxRoles {
-		return footnote.Principal{}, refused(fmt.Sprintf("it has more than %d roles.", maxRoles), nil)
+		return footnote.Principal{}, rejected(fmt.Sprintf("it has more than %d roles.", maxRoles), nil)
 	}
 	if err := p.Check(); err != nil {
-		return footnote.Principal{}, refused("its claims do not identify a user: "+err.Error()+".", err)
+		return footnote.Principal{}, rejected("its claims do not identify a user: "+err.Error()+".", err)
 	}
 	return p, nil
 }

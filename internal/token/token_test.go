@@ -197,7 +197,7 @@ func TestTokens(t *testing.T) {
 		"not yet": {
 			sign(t, "RS256", "r1", rsaKey, is.claims(map[string]any{"nbf": at(61 * time.Second)})), "not valid yet",
 		},
-		"of the future": {
+		"issued in the future": {
 			sign(t, "RS256", "r1", rsaKey, is.claims(map[string]any{"iat": at(2 * time.Minute)})), "not valid yet",
 		},
 		"another issuer": {
@@ -220,7 +220,7 @@ func TestTokens(t *testing.T) {
 		"key of another alg": {sign(t, "RS256", "e1", rsaKey, is.claims(nil)), "signature"},
 		"unknown key":        {sign(t, "RS256", "r9", otherRSA, is.claims(nil)), "does not publish"},
 		"no key id":          {sign(t, "RS256", "", rsaKey, is.claims(nil)), "does not publish"}, // there are two
-		"a path for an id":   {sign(t, "RS256", "../../../../dev/null", otherRSA, is.claims(nil)), "does not publish"},
+		"a path as key id":   {sign(t, "RS256", "../../../../dev/null", otherRSA, is.claims(nil)), "does not publish"},
 		"its own key":        {ownKey(t, is.claims(nil)), "does not publish"},
 		"where its keys are": {elsewhere(t, is.claims(nil)), "signature"},
 		"changed": {
@@ -261,7 +261,7 @@ func TestTokens(t *testing.T) {
 		"hidden in tags": {
 			sign(t, "RS256", "r1", rsaKey, is.claims(map[string]any{"region": "eu\U000e0041"})), "an attribute",
 		},
-		"a role in two": {
+		"a role with a line break": {
 			sign(t, "RS256", "r1", rsaKey, is.claims(map[string]any{"roles": []string{"a\rb"}})), "a role",
 		},
 		"huge": {
@@ -395,7 +395,7 @@ func TestKeySources(t *testing.T) {
 			t.Errorf("%s: %v; want %q", where, err, want)
 		}
 	}
-	is.change(func() { is.self = "https://somebody.example" })
+	is.change(func() { is.self = "https://other.example" })
 	if err := is.verifier(nil).Ready(t.Context()); err == nil || !strings.Contains(err.Error(), "calls itself") {
 		t.Error("an issuer with another name:", err)
 	}

@@ -63,6 +63,7 @@ type Run struct {
 	Outcome      string         `json:"outcome,omitempty"` // finished, failed or stopped; empty: still active
 	Code         footnote.Code  `json:"code,omitempty"`    // of a failed run
 	Usage        footnote.Usage `json:"usage"`
+	Weight       int64          `json:"weight,omitempty"` // of each token; 0: once
 	Cost         footnote.Cost  `json:"cost"`
 	Millis       int64          `json:"millis,omitempty"`
 }
@@ -109,6 +110,7 @@ func (t *Totals) follow(ev footnote.Positioned) {
 	case footnote.RunStarted:
 		runs := append(t.kept.Runs[ev.Org], Run{
 			Run: ev.Run, Conversation: ev.Stream, User: ev.User, Question: t.asked[ev.Stream], Began: ev.Time.UTC(),
+			Weight: b.Weight,
 		})
 		if len(runs) > runsKept+runsSpare {
 			runs = slices.Clone(runs[len(runs)-runsKept:])
@@ -134,7 +136,7 @@ func (t *Totals) follow(ev footnote.Positioned) {
 // end records the end of a run.
 func (t *Totals) end(ev footnote.Positioned, how Run) {
 	runs := t.kept.Runs[ev.Org]
-	for i := len(runs) - 1; i >= 0; i-- {
+	for i := range slices.Backward(runs) {
 		if r := &runs[i]; r.Run == ev.Run {
 			r.Outcome, r.Code, r.Usage, r.Cost, r.Millis = how.Outcome, how.Code, how.Usage, how.Cost, how.Millis
 			return
@@ -144,28 +146,20 @@ func (t *Totals) end(ev footnote.Positioned, how Run) {
 
 // Org returns the usage of each user of an organisation, by user, as days with the oldest first. whole is as in User.
 func (t *Totals) Org(ctx context.Context, org string) (users map[string][]Day, whole bool, err error) {
-	if whole, err = t.catchUp(ctx, time.Now().Add(patience)); err != nil {
-		return nil, false, err
-	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
 	users = map[string][]Day{}
-	for k, days := range t.kept.Users {
-		if user, ok := strings.CutPrefix(k, key(org, "")); ok {
-			users[user] = slices.Clone(days)
+	whole, err = t.query(ctx, func() {
+		for k, days := range t.kept.Users {
+			if user, ok := strings.CutPrefix(k, key(org, "")); ok {
+				users[user] = slices.Clone(days)
+			}
 		}
-	}
-	return users, whole, nil
+	})
+	return users, whole, err
 }
 
 // Runs returns the newest runs of an organisation, newest first. whole is as in User.
 func (t *Totals) Runs(ctx context.Context, org string) (runs []Run, whole bool, err error) {
-	if whole, err = t.catchUp(ctx, time.Now().Add(patience)); err != nil {
-		return nil, false, err
-	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	runs = slices.Clone(t.kept.Runs[org])
+	whole, err = t.query(ctx, func() { runs = slices.Clone(t.kept.Runs[org]) })
 	slices.Reverse(runs)
-	return runs[:min(len(runs), runsKept)], whole, nil
+	return runs[:min(len(runs), runsKept)], whole, err
 }

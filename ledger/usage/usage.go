@@ -85,25 +85,32 @@ func Open(log Log, file string) (*Totals, error) {
 	if err != nil {
 		return nil, fmt.Errorf("usage: %s is damaged; remove it to count again what the log still has: %w", file, err)
 	}
-	t.saved = t.kept.Position
 	if t.kept.Users == nil {
 		t.kept.Users = map[string][]Day{}
 	}
 	if t.kept.Runs == nil {
 		t.kept.Runs = map[string][]Run{}
 	}
+	t.saved = t.kept.Position
 	return t, nil
 }
 
 // User returns the days on which a user used anything, oldest first. whole is false if there was not
 // enough time to read the rest of the log; Follow continues with it, and so does the next query.
 func (t *Totals) User(ctx context.Context, p footnote.Principal) (days []Day, whole bool, err error) {
+	whole, err = t.query(ctx, func() { days = slices.Clone(t.kept.Users[key(p.Org, p.User)]) })
+	return days, whole, err
+}
+
+// query reads what it can of the rest of the log, and then calls read with t.mu held.
+func (t *Totals) query(ctx context.Context, read func()) (whole bool, err error) {
 	if whole, err = t.catchUp(ctx, time.Now().Add(patience)); err != nil {
-		return nil, false, err
+		return false, err
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return slices.Clone(t.kept.Users[key(p.Org, p.User)]), whole, nil
+	read()
+	return whole, nil
 }
 
 // Settle reads the log to its end and saves the sums. Call it before deleting a conversation.
@@ -200,8 +207,8 @@ func (t *Totals) add(ctx context.Context, ev footnote.Positioned) error {
 	if ev.Stream == "" {
 		return nil // too damaged to have an owner
 	}
-	if o, ok := ev.Body.(footnote.Opened); ok {
-		t.remember(ev.Stream, o.Tier)
+	if tier, ok := footnote.TierOf(ev.Body); ok {
+		t.remember(ev.Stream, tier)
 	}
 	u, c := footnote.UsedBy(ev.Body)
 	n := countsOf(ev.Body)
@@ -209,7 +216,7 @@ func (t *Totals) add(ctx context.Context, ev footnote.Positioned) error {
 		t.follow(ev)
 		return nil
 	}
-	tier, err := t.tier(ctx, ev.Stream)
+	tier, err := t.tier(ctx, ev.Stream, ev.Seq)
 	if err != nil {
 		return err // the event was not counted, and is read again
 	}
@@ -227,8 +234,8 @@ func (t *Totals) add(ctx context.Context, ev footnote.Positioned) error {
 	return nil
 }
 
-// tier returns the tier of a conversation.
-func (t *Totals) tier(ctx context.Context, stream string) (string, error) {
+// tier returns the tier of a conversation at an event.
+func (t *Totals) tier(ctx context.Context, stream string, seq int64) (tier string, err error) {
 	if tier, ok := t.tiers[stream]; ok {
 		return tier, nil
 	}
@@ -239,13 +246,16 @@ func (t *Totals) tier(ctx context.Context, stream string) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		if o, ok := ev.Body.(footnote.Opened); ok {
-			t.remember(stream, o.Tier)
-			return o.Tier, nil
+		chosen, ok := footnote.TierOf(ev.Body)
+		if ok {
+			tier = chosen
 		}
-		break // it is always the first event
+		if ev.Seq == 1 && !ok || ev.Seq >= seq {
+			break // the first event of every stream with tiers sets one
+		}
 	}
-	return "", nil
+	t.remember(stream, tier)
+	return tier, nil
 }
 
 func (t *Totals) remember(stream, tier string) {

@@ -70,7 +70,7 @@ func TestUsageIsAddedUpByUserAndTier(t *testing.T) {
 	if len(list) != 2 || list[0].Usage.Input != 11 || list[0].Usage.Output != 7 ||
 		list[0].Cost != (footnote.Cost{MicroUSD: 103, Unpriced: true}) ||
 		list[1].Tier != "pro" || list[1].Usage.Input != 100 || list[0].Date != time.Now().UTC().Format(time.DateOnly) {
-		t.Errorf("%+v", list)
+		t.Errorf("usage by tier: %+v", list)
 	}
 	if again := days(t, totals, ada); again[0] != list[0] {
 		t.Errorf("asked again: %+v", again)
@@ -109,6 +109,30 @@ func TestUsageOutlivesItsConversation(t *testing.T) {
 	}
 }
 
+// TestUsageFollowsTier checks that usage counts for the tier that a conversation has by then, also after a restart.
+func TestUsageFollowsTier(t *testing.T) {
+	s, file := sqlitetest.New(t), filepath.Join(t.TempDir(), "usage.json")
+	conversation(t, s, "c1", "ada", "low", message(10, 0, 1), footnote.RunFinished{},
+		footnote.RunStarted{Choice: &footnote.Choice{Model: "big", Tier: "pro"}, Weight: 5}, message(1, 0, 1))
+	if err := open(t, s, file).Settle(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Append(t.Context(), footnote.Append{
+		Stream: "c1", After: 6, Run: "run_1", Bodies: []footnote.Body{message(1, 0, 1)},
+	}); err != nil {
+		t.Fatal(err)
+	}
+	list := days(t, open(t, s, file), ada)
+	if len(list) != 2 || list[0].Tier != "low" || list[0].Usage.Input != 10 || list[1].Tier != "pro" ||
+		list[1].Usage.Input != 2 {
+		t.Errorf("usage by tier: %+v", list)
+	}
+	runs, _, err := open(t, s, file).Runs(t.Context(), "acme")
+	if err != nil || len(runs) != 2 || runs[0].Weight != 5 || runs[1].Weight != 0 {
+		t.Errorf("runs: %+v, %v", runs, err)
+	}
+}
+
 func TestDamagedFileIsReported(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "usage.json")
 	if err := os.WriteFile(file, []byte("{"), 0o600); err != nil {
@@ -140,7 +164,7 @@ func TestQueriesWriteNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(file); err != nil {
-		t.Error("what is settled is not in the file:", err)
+		t.Error("settled usage is missing from the file:", err)
 	}
 }
 
@@ -185,7 +209,7 @@ func TestQuestionsByUser(t *testing.T) {
 	if err != nil || len(users) != 2 || len(users["ada"]) != 1 ||
 		users["ada"][0].Counts != (usage.Counts{Questions: 1, Runs: 1, Failed: 1, Calls: 2, Hits: 1}) ||
 		users["ada"][0].Usage.Input != 10 {
-		t.Errorf("%+v, %v", users, err)
+		t.Errorf("usage by user: %+v, %v", users, err)
 	}
 	if other, _, err := totals.Org(t.Context(), "acm"); err != nil || len(other) != 0 {
 		t.Errorf("another organisation: %v, %v", other, err)
@@ -198,7 +222,7 @@ func TestQuestionsByUser(t *testing.T) {
 		runs[1].Question != 2 || runs[1].Outcome != "failed" ||
 		runs[1].Code != footnote.AgentTimeout || runs[1].Usage.Input != 10 || runs[1].Millis != 7 ||
 		runs[1].Conversation != "c1" {
-		t.Errorf("%+v, %v", runs, err)
+		t.Errorf("runs: %+v, %v", runs, err)
 	}
 }
 
@@ -242,7 +266,7 @@ func TestRunIsListedOnce(t *testing.T) {
 	}
 	log.fails = false
 	if runs, _, err := totals.Runs(t.Context(), "acme"); err != nil || len(runs) != 1 {
-		t.Errorf("%+v, %v", runs, err)
+		t.Errorf("runs: %+v, %v", runs, err)
 	}
 }
 

@@ -182,14 +182,8 @@ func (c Changed) Drawing() *drawing.Drawing {
 // a different version by now, the error is a *drawing.Stale; if it does not exist, the code is NotFound.
 func (b *Boards) Put(ctx context.Context, p footnote.Principal, d drawing.Drawing, base int64,
 	c drawing.Cause) (Changed, error) {
-	if err := d.Check(); err != nil {
-		return Changed{}, err
-	}
 	data, err := b.bounds(ctx, d.Symbol, c.By)
 	if err != nil {
-		return Changed{}, err
-	}
-	if err := d.Within(data); err != nil {
 		return Changed{}, err
 	}
 	fresh := d.ID == ""
@@ -199,11 +193,13 @@ func (b *Boards) Put(ctx context.Context, p footnote.Principal, d drawing.Drawin
 		}
 	}
 	res, err := b.edit(ctx, p, d.Symbol, c, func(doc *drawing.Document) ([]footnote.DrawingChanged, error) {
+		doc.Prices = data
+		body, differs, err := footnote.DrawingChanged{}, true, error(nil)
 		if fresh {
-			body, err := doc.Add(d, c)
-			return []footnote.DrawingChanged{body}, err
+			body, err = doc.Add(d, c)
+		} else {
+			body, differs, err = doc.Replace(d, base, c)
 		}
-		body, differs, err := doc.Replace(d, base, c)
 		if err != nil || !differs {
 			return nil, err
 		}
@@ -215,12 +211,10 @@ func (b *Boards) Put(ctx context.Context, p footnote.Principal, d drawing.Drawin
 	// Nothing differs: the existing drawing is the requested one.
 	err = b.use(ctx, p, d.Symbol, func(e *entry) error {
 		if now, ok := e.doc.Drawing(d.ID); ok {
-			res.Changes = []drawing.Change{
-				{
-					Version: now.Version, Drawing: d.ID, Action: drawing.Update, Before: &now, After: &now,
-					Changes: map[string]drawing.Diff{},
-				},
-			}
+			res.Changes = []drawing.Change{{
+				Version: now.Version, Drawing: d.ID, Action: drawing.Update, Before: &now, After: &now,
+				Changes: map[string]drawing.Diff{},
+			}}
 		}
 		return nil
 	})
@@ -260,21 +254,12 @@ func (b *Boards) Import(ctx context.Context, p footnote.Principal, symbol string
 		return Changed{}, err
 	}
 	for i := range all {
-		if all[i].Symbol == "" {
-			all[i].Symbol = symbol
-		}
-		if all[i].Symbol != symbol {
-			return Changed{}, footnote.Errorf(footnote.InvalidRequest, "Drawing %d is of %.40q, and not of %s.", i+1,
-				all[i].Symbol, symbol)
-		}
-		if err := all[i].Check(); err != nil {
-			return Changed{}, footnote.Errorf(footnote.InvalidRequest, "Drawing %d: %s", i+1, footnote.MessageOf(err))
-		}
-		if err := all[i].Within(data); err != nil {
-			return Changed{}, footnote.Errorf(footnote.InvalidRequest, "Drawing %d: %s", i+1, footnote.MessageOf(err))
+		if all[i].Symbol = cmp.Or(all[i].Symbol, symbol); all[i].Symbol != symbol {
+			return Changed{}, footnote.Invalidf("Drawing %d is of %.40q, and not of %s.", i+1, all[i].Symbol, symbol)
 		}
 	}
 	return b.edit(ctx, p, symbol, c, func(doc *drawing.Document) ([]footnote.DrawingChanged, error) {
+		doc.Prices = data
 		return doc.Import(all, clear, c, newID)
 	})
 }
@@ -283,16 +268,13 @@ func (b *Boards) Import(ctx context.Context, p footnote.Principal, symbol string
 func (b *Boards) ChangeOf(ctx context.Context, p footnote.Principal, symbol string,
 	c drawing.Cause) (res Changed, made bool, err error) {
 	err = b.use(ctx, p, symbol, func(e *entry) error {
-		var step int64
-		if step, made = e.doc.StepOf(c); made {
-			res = Changed{Version: e.doc.Version, Changes: e.doc.Step(step), Repeated: true}
-		}
+		res = earlier(e.doc, c)
 		return nil
 	})
-	return res, made, err
+	return res, res.Repeated, err
 }
 
-// Withdraw reverts the change of a call, unless somebody has changed the drawing since. The cause provides the
+// Withdraw reverts the change of a call, unless the drawing has changed since. The cause provides the
 // reason.
 func (b *Boards) Withdraw(ctx context.Context, p footnote.Principal, symbol string, c drawing.Cause) error {
 	call := c

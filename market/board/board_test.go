@@ -79,7 +79,7 @@ func TestDocumentSurvivesRestart(t *testing.T) {
 	}
 	want := view(t, b, alice)
 	if *want.Drawings[0].Price != 1.1 || want.Version != 3 || !want.CanRedo {
-		t.Fatalf("%+v", want)
+		t.Fatalf("document before the restart: %+v", want)
 	}
 	if err := log.Close(); err != nil {
 		t.Fatal(err)
@@ -96,7 +96,7 @@ func TestDocumentSurvivesRestart(t *testing.T) {
 	changes, more, err := b.History(ctx, alice, "EURUSD", board.HistoryQuery{Limit: 10})
 	if err != nil || more || len(changes) != 3 || changes[0].Action != drawing.Undo ||
 		changes[1].Reason != "It broke." || string(changes[1].Changes["price"].To) != "1.2" {
-		t.Errorf("%+v, %v", changes, err)
+		t.Errorf("history after the restart: %+v, %v", changes, err)
 	}
 }
 
@@ -172,7 +172,7 @@ func TestForgottenDocumentStartsEmpty(t *testing.T) {
 	}
 	for _, server := range []*board.Boards{b, other} {
 		if v := view(t, server, alice); len(v.Drawings) != 0 || v.Version != 0 {
-			t.Errorf("%+v", v)
+			t.Errorf("document after forgetting: %+v", v)
 		}
 	}
 	if v := view(t, b, bob); len(v.Drawings) != 1 {

@@ -130,13 +130,20 @@ func (b *Boards) refresh(ctx context.Context, e *entry, p footnote.Principal, sy
 	return nil
 }
 
+// earlier returns the change that a call has made, if any.
+func earlier(doc *drawing.Document, c drawing.Cause) (res Changed) {
+	if step, made := doc.StepOf(c); made {
+		res = Changed{Version: doc.Version, Changes: doc.Step(step), Repeated: true}
+	}
+	return res
+}
+
 // edit makes a change, once per call id.
 func (b *Boards) edit(ctx context.Context, p footnote.Principal, symbol string, c drawing.Cause,
 	f func(*drawing.Document) ([]footnote.DrawingChanged, error)) (res Changed, err error) {
 	for range editTries {
 		err = b.use(ctx, p, symbol, func(e *entry) error {
-			if step, made := e.doc.StepOf(c); made {
-				res = Changed{Version: e.doc.Version, Changes: e.doc.Step(step), Repeated: true}
+			if res = earlier(e.doc, c); res.Repeated {
 				return nil
 			}
 			bodies, err := f(e.doc)
@@ -147,11 +154,7 @@ func (b *Boards) edit(ctx context.Context, p footnote.Principal, symbol string, 
 			if err := b.append(ctx, e, p, bodies); err != nil {
 				return err
 			}
-			res = Changed{Version: e.doc.Version}
-			changes, _ := e.doc.Since(before)
-			for _, change := range changes {
-				res.Changes = append(res.Changes, change.Compared())
-			}
+			res = Changed{Version: e.doc.Version, Changes: e.doc.Since(before)}
 			return nil
 		})
 		if !errors.Is(err, errRaced) {

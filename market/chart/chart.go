@@ -26,7 +26,7 @@ type Request struct {
 	MessageID      string          `json:"messageId"` // the client's own id for the message
 	Symbol         string          `json:"symbol"`
 	Timeframe      string          `json:"timeframe"`
-	Model          string          `json:"model"` // a tier, or one of its models; for a new conversation
+	Model          string          `json:"model"` // a tier, or the model of one; from this message on
 	State          json.RawMessage `json:"state"` // the client's description of its chart
 }
 
@@ -38,11 +38,11 @@ func Decode(body []byte) (Request, error) {
 	}
 	switch {
 	case q.Message == "":
-		return q, footnote.Errorf(footnote.InvalidRequest, "The message is empty.")
+		return q, footnote.Invalidf("The message is empty.")
 	case q.Symbol == "" || q.Timeframe == "":
-		return q, footnote.Errorf(footnote.InvalidRequest, "symbol and timeframe are required.")
+		return q, footnote.Invalidf("symbol and timeframe are required.")
 	case !protocol.PlainID(q.ConversationID, 128) || !protocol.PlainID(q.MessageID, 128):
-		return q, footnote.Errorf(footnote.InvalidRequest, "An id is at most 128 bytes of printable UTF-8.")
+		return q, footnote.Invalidf("An id is at most 128 bytes of printable UTF-8.")
 	}
 	return q, nil
 }
@@ -74,10 +74,10 @@ func DecodeResult(body []byte) (Result, error) {
 	q.ToolCallID = cmp.Or(q.ToolCallID, q.ID)
 	if q.ConversationID == "" || !protocol.PlainID(q.ConversationID, 128) ||
 		q.ToolCallID == "" || len(q.ToolCallID) > 256 {
-		return q, footnote.Errorf(footnote.InvalidRequest, "conversationId and toolCallId are required.")
+		return q, footnote.Invalidf("conversationId and toolCallId are required.")
 	}
 	if len(q.Result) == 0 {
-		return q, footnote.Errorf(footnote.InvalidRequest, "result is missing.")
+		return q, footnote.Invalidf("result is missing.")
 	}
 	return q, nil
 }

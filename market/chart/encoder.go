@@ -2,6 +2,7 @@ package chart
 
 import (
 	"encoding/json"
+	"fmt"
 
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/agent"
@@ -54,7 +55,7 @@ func (e *Encoder) Done() bool { return e.done }
 // Err returns why a complete stream has no answer, or nil.
 func (e *Encoder) Err() error { return e.err }
 
-// Open starts a stream whose first word is slow to come.
+// Open starts a stream before its first event, if that is slow to come.
 func (e *Encoder) Open(dst []byte) []byte {
 	e.begun = true
 	return append(dst, ": open\n\n"...)
@@ -71,15 +72,11 @@ func (e *Encoder) Fail(dst []byte, err error) []byte {
 
 // frame appends a frame; kind is both its event name and the type in its data.
 func frame(dst []byte, kind string, data any) []byte {
-	body := encode(data)
-	dst = append(append(dst, "event: "...), kind...)
-	dst = append(append(append(dst, "\ndata: {\"type\":\""...), kind...), '"')
-	if len(body) > 2 {
-		dst = append(append(dst, ','), body[1:]...)
-	} else {
-		dst = append(dst, '}')
+	rest := "}"
+	if body := encode(data); len(body) > 2 {
+		rest = "," + string(body[1:])
 	}
-	return append(dst, "\n\n"...)
+	return fmt.Appendf(dst, "event: %[1]s\ndata: {\"type\":\"%[1]s\"%[2]s\n\n", kind, rest)
 }
 
 // Delta appends the frames of a delta.
@@ -198,18 +195,22 @@ func (e *Encoder) parked(dst []byte, b footnote.RunParked) []byte {
 		c.shown = true
 		e.calls[id] = c
 		e.begun = true
-		input := c.input
-		if !json.Valid(input) {
-			input = json.RawMessage("{}")
-		}
 		dst = frame(dst, "client_tool", struct {
 			ID             string          `json:"id"`
 			Name           string          `json:"name"`
 			Input          json.RawMessage `json:"input"`
 			ConversationID string          `json:"conversationId"`
-		}{id, c.name, input, e.opt.Conversation})
+		}{id, c.name, objectOf(c.input), e.opt.Conversation})
 	}
 	return dst
+}
+
+// objectOf returns a call's input, or an empty object if it is not JSON.
+func objectOf(input json.RawMessage) json.RawMessage {
+	if !json.Valid(input) {
+		return json.RawMessage("{}")
+	}
+	return input
 }
 
 func (e *Encoder) finish(dst []byte, reason string, u footnote.Usage, c footnote.Cost) []byte {

@@ -41,17 +41,13 @@ func (p *handler) Routes(s protocol.Server) protocol.Routes {
 // post handles POST /api/chat: the stream stays open until the answer is complete, also while the client
 // draws.
 func (p *handler) post(w http.ResponseWriter, r *http.Request) error {
-	var ticket agent.Ticket
-	var err error
-	aside.Do(func() { ticket, err = p.submit(w, r) })
+	ticket, err := aside.Do(func() (agent.Ticket, error) { return p.submit(w, r) })
 	if err != nil {
 		return err
 	}
 	a, _ := protocol.AssistantOf(p.server.Assistants(r), Assistant)
 	return p.server.Show(w, r, protocol.Stream{Name: Protocol, Ticket: ticket, Parks: true, Encoder: NewEncoder(Options{
-		Conversation: ticket.Conversation,
-		Run:          ticket.Run,
-		Tools:        a.Tools,
+		Conversation: ticket.Conversation, Run: ticket.Run, Tools: a.Tools,
 	})})
 }
 
@@ -69,59 +65,48 @@ func (p *handler) submit(w http.ResponseWriter, r *http.Request) (ticket agent.T
 	if err != nil {
 		return ticket, err
 	}
-	turn := agent.Turn{
-		Protocol: Protocol, Assistant: Assistant, Text: q.Message,
-		MessageID: q.MessageID, Where: where,
-	}
+	turn := agent.Turn{Protocol: Protocol, Assistant: Assistant, Text: q.Message, MessageID: q.MessageID, Where: where}
 	tier, err := p.tier(r, q.Model)
 	if err != nil {
 		return ticket, err
 	}
+	turn.Tier = tier
 	if err := protocol.InConversation(p.server, r, &turn, q.ConversationID); err != nil {
 		return ticket, err
-	}
-	if turn.Conversation == "" {
-		turn.Tier = tier
 	}
 	return p.server.Submit(w, r, turn)
 }
 
 // tier returns the tier that a client selects with a model: the name of a tier, the name of a model, or
-// a word that only one model's name contains, such as haiku. Empty selects the assistant's own tier.
+// a word that only one model's name contains, such as haiku. Empty selects none.
 func (p *handler) tier(r *http.Request, model string) (string, error) {
 	if model == "" {
 		return "", nil
 	}
-	var tiers []agent.Tier // the assistant's own tier has no name
-	for _, a := range p.server.Assistants(r) {
-		if a.Name == Assistant {
-			tiers = append([]agent.Tier{{Model: a.Model}}, a.Tiers...)
-		}
-	}
+	a, _ := protocol.AssistantOf(p.server.Assistants(r), Assistant)
 	var names []string
-	meant := map[string]string{} // models whose name contains the word, with the first tier of each
-	for _, t := range tiers {
+	var meant []agent.Tier                                 // the first tier of each model whose name contains the word
+	own := agent.Tier{Name: a.DefaultTier, Model: a.Model} // first, because several tiers may have its model
+	for _, t := range append([]agent.Tier{own}, a.Tiers...) {
 		if t.Name == model || t.Model == model {
 			return t.Name, nil
 		}
-		if name := cmp.Or(t.Name, t.Model); name != "" {
+		if name := cmp.Or(t.Name, t.Model); name != "" && !slices.Contains(names, name) {
 			names = append(names, name)
 		}
-		if _, known := meant[t.Model]; !known && wordOf(t.Model, model) {
-			meant[t.Model] = t.Name
+		known := slices.ContainsFunc(meant, func(m agent.Tier) bool { return m.Model == t.Model })
+		if !known && wordOf(t.Model, model) {
+			meant = append(meant, t)
 		}
 	}
-	if len(meant) == 1 {
-		for _, tier := range meant {
-			return tier, nil
-		}
+	there, problem := cmp.Or(strings.Join(names, ", "), "none to choose from"), "Several models match"
+	switch len(meant) {
+	case 1:
+		return meant[0].Name, nil
+	case 0:
+		problem = "Unknown model"
 	}
-	there := cmp.Or(strings.Join(names, ", "), "none to choose from")
-	if len(meant) > 1 {
-		return "", footnote.Errorf(footnote.InvalidRequest, "Several models match %.40q; the models are %s.", model,
-			there)
-	}
-	return "", footnote.Errorf(footnote.InvalidRequest, "Unknown model %.40q; the models are %s.", model, there)
+	return "", footnote.Invalidf("%s %.40q; the models are %s.", problem, model, there)
 }
 
 // wordOf reports whether word contains a letter and is one of the parts of a model's name.
@@ -150,8 +135,7 @@ func (p *handler) toolResult(w http.ResponseWriter, r *http.Request) error {
 		return protocol.NoConversation()
 	}
 	ticket, err := p.server.Submit(w, r, agent.Turn{
-		Protocol: Protocol, Conversation: head.ID,
-		Answers: []tool.Answer{q.Answer()},
+		Protocol: Protocol, Conversation: head.ID, Answers: []tool.Answer{q.Answer()},
 	})
 	if err != nil {
 		return err

@@ -1,7 +1,9 @@
 package chart
 
 import (
+	"cmp"
 	"encoding/json"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -60,7 +62,7 @@ type ToolCall struct {
 // View returns a conversation in this protocol's format, without undone messages.
 func View(head footnote.Stream, events []footnote.Event) Conversation {
 	v := &view{c: Conversation{Summary: Summary{
-		ID: head.ID, Title: head.Title, State: stateOf(head), Created: stamp(head.Created),
+		ID: head.ID, Title: head.Title, State: cmp.Or(head.RunState, "idle"), Created: stamp(head.Created),
 		Updated: stamp(head.Updated),
 	}, Messages: []Message{}}}
 	for _, ev := range events { // undone messages still count as usage
@@ -76,13 +78,6 @@ func View(head footnote.Stream, events []footnote.Event) Conversation {
 	}
 	v.c.MessageCount = len(v.c.Messages)
 	return v.c
-}
-
-func stateOf(head footnote.Stream) string {
-	if head.RunState == "" {
-		return "idle"
-	}
-	return head.RunState
 }
 
 func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }
@@ -134,9 +129,7 @@ func (v *view) unreadable(ev footnote.Event, b footnote.Unreadable) {
 func (v *view) answer(ev footnote.Event) *Message {
 	if n := len(v.c.Messages); n == 0 || v.c.Messages[n-1].Role != "assistant" {
 		v.c.Messages = append(v.c.Messages, Message{
-			ID:        strconv.FormatInt(ev.Seq, 10),
-			Role:      "assistant",
-			Timestamp: stamp(ev.Time),
+			ID: strconv.FormatInt(ev.Seq, 10), Role: "assistant", Timestamp: stamp(ev.Time),
 		})
 	}
 	return &v.c.Messages[len(v.c.Messages)-1]
@@ -155,11 +148,7 @@ func (v *view) addAnswer(ev footnote.Event, b footnote.AssistantMessage) {
 			}
 			m.Content += block.Text
 		case block.Kind == model.ToolUseBlock:
-			input := block.Input
-			if !json.Valid(input) {
-				input = json.RawMessage("{}")
-			}
-			m.ToolCalls = append(m.ToolCalls, ToolCall{ID: block.ID, Name: block.Name, Input: input})
+			m.ToolCalls = append(m.ToolCalls, ToolCall{ID: block.ID, Name: block.Name, Input: objectOf(block.Input)})
 		}
 	}
 }
@@ -167,16 +156,15 @@ func (v *view) addAnswer(ev footnote.Event, b footnote.AssistantMessage) {
 func (v *view) result(b footnote.ToolResult) {
 	for i := len(v.c.Messages) - 1; i >= 0; i-- {
 		m := &v.c.Messages[i]
-		for j := range m.ToolCalls {
-			if m.ToolCalls[j].ID != b.CallID {
-				continue
-			}
-			m.ToolCalls[j].Result, m.ToolCalls[j].IsError = dataOf(b.Content), b.IsError
-			if action := actionOf(b); action != nil && !b.IsError {
-				m.DrawingActions = append(m.DrawingActions, action)
-				v.c.DrawingsMoved++
-			}
-			return
+		j := slices.IndexFunc(m.ToolCalls, func(c ToolCall) bool { return c.ID == b.CallID })
+		if j < 0 {
+			continue
 		}
+		m.ToolCalls[j].Result, m.ToolCalls[j].IsError = dataOf(b.Content), b.IsError
+		if action := actionOf(b); action != nil && !b.IsError {
+			m.DrawingActions = append(m.DrawingActions, action)
+			v.c.DrawingsMoved++
+		}
+		return
 	}
 }

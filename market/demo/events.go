@@ -54,8 +54,10 @@ const (
 	inTokyo   = "Asia/Tokyo"
 )
 
-var rateMonths = []time.Month{
-	time.January, time.March, time.May, time.June, time.July, time.September, time.October, time.December,
+// rateDay matches the day on which a central bank decides, eight times a year.
+func rateDay(date int) func(time.Time) bool {
+	return weekdayAfter(date, time.January, time.March, time.May, time.June, time.July, time.September, time.October,
+		time.December)
 }
 
 var releases = []release{
@@ -65,19 +67,9 @@ var releases = []release{
 	{"USD", "Retail Sales m/m", "medium", "%", 8, 30, inNewYork, 0.3, 0.4, 0.3, 1, 0.0012, weekdayAfter(16)},
 	{"USD", "Initial Jobless Claims", "medium", "K", 8, 30, inNewYork, 225, 12, 8, 0, -0.0006, weekly(time.Thursday)},
 	{"USD", "ISM Manufacturing PMI", "medium", "", 10, 0, inNewYork, 49.5, 1.5, 0.8, 1, 0.0012, weekdayAfter(1)},
-	{
-		"USD", "FOMC Rate Decision", "high", "%", 14, 0, inNewYork, 4.25, 0.5, 0.08, 2, 0.0030,
-		weekdayAfter(18, rateMonths...),
-	},
-	{
-		"EUR", "ECB Rate Decision", "high", "%", 14, 15, inBerlin, 2.75, 0.4, 0.08, 2, 0.0025,
-		weekdayAfter(6, rateMonths...),
-	},
-	{
-		"EUR", "CPI Flash y/y", "high", "%", 11, 0, inBerlin, 2.3, 0.3, 0.1, 1, 0.0015,
-		weekdayAfter(30, time.January, time.March, time.April, time.May, time.June, time.July, time.August,
-			time.September, time.October, time.November, time.December),
-	},
+	{"USD", "FOMC Rate Decision", "high", "%", 14, 0, inNewYork, 4.25, 0.5, 0.08, 2, 0.0030, rateDay(18)},
+	{"EUR", "ECB Rate Decision", "high", "%", 14, 15, inBerlin, 2.75, 0.4, 0.08, 2, 0.0025, rateDay(6)},
+	{"EUR", "CPI Flash y/y", "high", "%", 11, 0, inBerlin, 2.3, 0.3, 0.1, 1, 0.0015, weekdayAfter(30)},
 	{"EUR", "German Ifo Business Climate", "medium", "", 10, 0, inBerlin, 87.5, 1.2, 0.7, 1, 0.0008, weekdayAfter(24)},
 	{"EUR", "Flash Manufacturing PMI", "medium", "", 10, 0, inBerlin, 47.5, 1.3, 0.7, 1, 0.0010, weekdayAfter(21)},
 	{
@@ -87,10 +79,7 @@ var releases = []release{
 	},
 	{"GBP", "CPI y/y", "high", "%", 7, 0, inLondon, 2.9, 0.4, 0.1, 1, 0.0020, weekdayAfter(19)},
 	{"GBP", "Retail Sales m/m", "medium", "%", 7, 0, inLondon, 0.1, 0.5, 0.4, 1, 0.0009, weekdayAfter(20)},
-	{
-		"JPY", "BoJ Rate Decision", "high", "%", 12, 0, inTokyo, 0.4, 0.15, 0.05, 2, 0.0035,
-		weekdayAfter(19, rateMonths...),
-	},
+	{"JPY", "BoJ Rate Decision", "high", "%", 12, 0, inTokyo, 0.4, 0.15, 0.05, 2, 0.0035, rateDay(19)},
 	{"JPY", "National CPI y/y", "medium", "%", 8, 30, inTokyo, 2.7, 0.3, 0.1, 1, 0.0010, weekdayAfter(20)},
 }
 
@@ -104,10 +93,7 @@ func calendar() []market.Event {
 	var list []market.Event
 	for _, rel := range releases {
 		r := seed("calendar " + rel.currency + rel.title)
-		loc, err := time.LoadLocation(rel.place)
-		if err != nil {
-			panic(err) // the time zones are linked in
-		}
+		loc := place(rel.place)
 		level := rel.level
 		previous := rel.number(level)
 		for day := from; day.Before(to); day = day.AddDate(0, 0, 1) {
@@ -118,9 +104,8 @@ func calendar() []market.Event {
 			level += 0.3*(rel.level-level) + rel.spread*0.5*r.NormFloat64()
 			e := market.Event{
 				Time: at, Currency: rel.currency, Title: rel.title, Impact: rel.impact, Unit: rel.unit, Synthetic: true,
-				Previous: new(previous),
+				Forecast: new(rel.number(level)), Previous: new(previous),
 			}
-			e.Forecast = new(rel.number(level))
 			actual := rel.number(level + rel.surprise*r.NormFloat64())
 			if at.Before(Ends) {
 				e.Actual = new(actual)
@@ -133,10 +118,7 @@ func calendar() []market.Event {
 	return list
 }
 
-func (rel release) number(v float64) float64 {
-	scale := math.Pow10(rel.digits)
-	return math.Round(v*scale) / scale
-}
+func (rel release) number(v float64) float64 { return round(v, rel.digits) }
 
 // shocks returns the moves that the releases cause in a pair, by minute.
 func shocks(p pair, events []market.Event) map[int64]float64 {
@@ -164,12 +146,9 @@ func shocks(p pair, events []market.Event) map[int64]float64 {
 }
 
 func releaseOf(e market.Event) release {
-	for _, rel := range releases {
-		if rel.currency == e.Currency && rel.title == e.Title {
-			return rel
-		}
-	}
-	return release{surprise: 1}
+	return releases[slices.IndexFunc(releases, func(rel release) bool {
+		return rel.currency == e.Currency && rel.title == e.Title
+	})]
 }
 
 // positions generates the weekly reports: speculators follow the price.
@@ -290,9 +269,8 @@ func (p pair) trade(r *rand.Rand, hours []market.Candle, at int) market.Trade {
 	}
 	t := market.Trade{
 		Symbol: p.symbol.Symbol, Side: side, Opened: hours[at].Time.Add(time.Hour), Entry: entry, Currency: "USD",
-		Synthetic: true,
-		Stop:      p.round(entry - sign*risk), Target: p.round(entry + sign*reward), Notes: setups[r.IntN(len(setups))],
-		Size: math.Round((0.1+0.9*r.Float64())*10) / 10,
+		Synthetic: true, Stop: p.round(entry - sign*risk), Target: p.round(entry + sign*reward),
+		Notes: setups[r.IntN(len(setups))], Size: math.Round((0.1+0.9*r.Float64())*10) / 10,
 	}
 	for i := at + 1; i < min(at+48, len(hours)); i++ {
 		h := hours[i]
@@ -320,5 +298,5 @@ func (p pair) money(move, lots, price float64) float64 {
 	if p.symbol.Quote == "JPY" {
 		value /= price
 	}
-	return math.Round(value*100) / 100
+	return round(value, 2)
 }

@@ -33,26 +33,14 @@ type pair struct {
 }
 
 var pairs = []pair{
-	{
-		market.Symbol{
-			Symbol: "EURUSD", Name: "Euro / US dollar", Base: "EUR", Quote: "USD", Digits: 5, Synthetic: true,
-		}, 1.10, 0.05, 0.0045, 120,
-	},
-	{
-		market.Symbol{
-			Symbol: "GBPUSD", Name: "Pound sterling / US dollar", Base: "GBP", Quote: "USD", Digits: 5, Synthetic: true,
-		}, 1.28, 0.05, 0.0050, 100,
-	},
-	{
-		market.Symbol{
-			Symbol: "USDJPY", Name: "US dollar / Japanese yen", Base: "USD", Quote: "JPY", Digits: 3, Synthetic: true,
-		}, 149, 0.07, 0.0055, 110,
-	},
-	{
-		market.Symbol{
-			Symbol: "XAUUSD", Name: "Gold / US dollar", Base: "XAU", Quote: "USD", Digits: 2, Synthetic: true,
-		}, 2650, 0.18, 0.0090, 150,
-	},
+	{symbol("EURUSD", "Euro / US dollar", 5), 1.10, 0.05, 0.0045, 120},
+	{symbol("GBPUSD", "Pound sterling / US dollar", 5), 1.28, 0.05, 0.0050, 100},
+	{symbol("USDJPY", "US dollar / Japanese yen", 3), 149, 0.07, 0.0055, 110},
+	{symbol("XAUUSD", "Gold / US dollar", 2), 2650, 0.18, 0.0090, 150},
+}
+
+func symbol(pair, name string, digits int) market.Symbol {
+	return market.Symbol{Symbol: pair, Name: name, Base: pair[:3], Quote: pair[3:], Digits: digits, Synthetic: true}
 }
 
 // seed returns a random generator for one part of the market, independent of the other parts.
@@ -62,8 +50,8 @@ func seed(part string) *rand.Rand {
 	return rand.New(rand.NewPCG(20_261_121, h.Sum64()))
 }
 
-func newYork() *time.Location {
-	loc, err := time.LoadLocation("America/New_York")
+func place(zone string) *time.Location {
+	loc, err := time.LoadLocation(zone)
 	if err != nil {
 		panic(err) // the time zones are linked in
 	}
@@ -97,7 +85,7 @@ type candles struct {
 
 // prices generates the bars of a pair. shocks maps minutes to price moves, as a fraction of the price.
 func (p pair) prices(shocks map[int64]float64) candles {
-	r, loc := seed("prices "+p.symbol.Symbol), newYork()
+	r, loc := seed("prices "+p.symbol.Symbol), place(inNewYork)
 	from := time.Date(Ends.Year()-hourYears, Ends.Month(), Ends.Day(), 0, 0, 0, 0, time.UTC)
 	fine := Ends.AddDate(0, 0, -minuteDays).Truncate(24 * time.Hour)
 	var c candles
@@ -177,9 +165,11 @@ func whole(list []market.Candle, f market.Timeframe) []market.Candle {
 	return list
 }
 
-func (p pair) round(price float64) float64 {
-	scale := math.Pow10(p.symbol.Digits)
-	return math.Round(price*scale) / scale
+func (p pair) round(price float64) float64 { return round(price, p.symbol.Digits) }
+
+func round(v float64, digits int) float64 {
+	scale := math.Pow10(digits)
+	return math.Round(v*scale) / scale
 }
 
 // grow adds a bar to a longer bar that begins at a given time.

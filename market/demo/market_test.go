@@ -89,7 +89,7 @@ func TestMarket(t *testing.T) {
 	ahead := 0
 	for _, e := range k.events {
 		if !e.Synthetic || (e.Actual == nil) != !e.Time.Before(Ends) {
-			t.Errorf("%+v", e)
+			t.Errorf("event: %+v", e)
 		}
 		if e.Time.After(Ends) && e.Time.Before(Ends.Add(24*time.Hour)) {
 			ahead++
@@ -100,13 +100,13 @@ func TestMarket(t *testing.T) {
 	}
 	for _, h := range k.news {
 		if !h.Synthetic || !strings.Contains(h.Source, "synthetic") || h.Time.After(Ends) {
-			t.Errorf("%+v", h)
+			t.Errorf("headline: %+v", h)
 		}
 	}
 	last := 0
 	for _, tr := range k.trades {
 		if !tr.Synthetic || tr.Closed.After(Ends) || tr.Closed.Before(tr.Opened) {
-			t.Errorf("%+v", tr)
+			t.Errorf("trade: %+v", tr)
 		}
 		if tr.Closed.Month() == time.October && tr.Closed.Year() == 2026 {
 			last++
@@ -120,7 +120,7 @@ func TestMarket(t *testing.T) {
 // checkBars checks that bars are valid and in order, and that none are on a weekend.
 func checkBars(t *testing.T, s market.Symbol, c map[market.Timeframe][]market.Candle) {
 	t.Helper()
-	loc := newYork()
+	loc := place(inNewYork)
 	for f, list := range c {
 		for i, b := range list {
 			if err := b.Check(f); err != nil {

@@ -1,7 +1,6 @@
 package drawing
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
 	"fmt"
@@ -12,7 +11,9 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/footnotehq/footnote/internal/reply"
 	"github.com/footnotehq/footnote/internal/strictjson"
+	"github.com/footnotehq/footnote/market"
 )
 
 // Limits on a drawing and on a document.
@@ -35,15 +36,34 @@ const (
 const FutureBars = 500
 
 var (
-	symbolForm = regexp.MustCompile(`^[A-Z0-9][A-Z0-9._-]{0,31}$`)
-	idForm     = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
-	colorForm  = regexp.MustCompile(`^(#[0-9a-fA-F]{3,8}|[a-zA-Z]{3,30}|rgba?\([0-9., %]{1,40}\))$`)
+	idForm    = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
+	colorForm = regexp.MustCompile(`^(#[0-9a-fA-F]{3,8}|[a-zA-Z]{3,30}|rgba?\([0-9., %]{1,40}\))$`)
 )
 
 // CheckSymbol returns an error if the name of a symbol is invalid.
 func CheckSymbol(symbol string) error {
-	if !symbolForm.MatchString(symbol) {
+	if (market.Symbol{Symbol: symbol}).Check() != nil {
 		return invalid("A symbol must be 1 to 32 capital letters, digits, dots, - and _, such as EURUSD.")
+	}
+	return nil
+}
+
+// CheckTimeframe returns an error if a chart does not offer a timeframe.
+func CheckTimeframe(timeframe string) error { return oneOf("The timeframe", timeframe, Timeframes) }
+
+func oneOf(what, value string, all []string) error {
+	if !slices.Contains(all, value) {
+		return invalid("%s must be one of %s.", what, strings.Join(all, ", "))
+	}
+	return nil
+}
+
+// firstError runs checks until one fails.
+func firstError(checks ...func() error) error {
+	for _, check := range checks {
+		if err := check(); err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -68,25 +88,12 @@ func (d *Drawing) Check() error {
 	if !slices.Contains(Types, d.Type) {
 		return invalid("There is no drawing of type %.40q; the types are %s.", d.Type, strings.Join(Types, ", "))
 	}
-	if err := CheckSymbol(d.Symbol); err != nil {
-		return err
-	}
-	if !slices.Contains(Timeframes, d.Timeframe) {
-		return invalid("The timeframe must be one of %s.", strings.Join(Timeframes, ", "))
-	}
 	if d.ID != "" && !idForm.MatchString(d.ID) {
 		return invalid("The id of a drawing must be 1 to 64 letters, digits, - and _.")
 	}
-	if err := d.words(); err != nil {
-		return err
-	}
-	if err := d.style(); err != nil {
-		return err
-	}
-	if err := d.anchors(); err != nil {
-		return err
-	}
-	return d.checkTypeFields()
+	return firstError(
+		func() error { return CheckSymbol(d.Symbol) }, func() error { return CheckTimeframe(d.Timeframe) },
+		d.words, d.style, d.anchors, d.checkTypeFields, d.position)
 }
 
 // words checks the texts.
@@ -119,10 +126,16 @@ func (d *Drawing) style() error {
 	}
 	for _, f := range []struct {
 		name, value string
-		of          []string
-	}{{"lineStyle", d.LineStyle, LineStyles}, {"importance", d.Importance, Importances}} {
-		if f.value != "" && !slices.Contains(f.of, f.value) {
-			return invalid("%s is one of %s.", f.name, strings.Join(f.of, ", "))
+		all         []string
+	}{
+		{"lineStyle", d.LineStyle, LineStyles}, {"importance", d.Importance, Importances},
+		{"extend", d.Extend, Extends}, {"markerType", d.MarkerType, MarkerTypes}, {"status", d.Status, Statuses},
+	} {
+		if f.value == "" {
+			continue
+		}
+		if err := oneOf(f.name, f.value, f.all); err != nil {
+			return err
 		}
 	}
 	for _, tf := range d.Visibility {
@@ -186,7 +199,7 @@ func (d *Drawing) anchors() error {
 }
 
 func checkPrice(what string, p float64) error {
-	if math.IsNaN(p) || math.IsInf(p, 0) || p <= 0 || p > maxPrice {
+	if !(p > 0 && p <= maxPrice) { // NaN is neither
 		return invalid("%s must be a number above 0 and at most %g.", what, float64(maxPrice))
 	}
 	return nil
@@ -197,45 +210,22 @@ func (d *Drawing) checkTypeFields() error {
 	if (d.Price != nil) != (d.Type == HorizontalLine) {
 		return invalid("A horizontal_line, and nothing else, has a price of its own.")
 	}
-	if d.Price != nil {
-		if err := checkPrice("The price", *d.Price); err != nil {
-			return err
-		}
-	}
-	switch d.Type {
-	case Trendline:
-		if d.Extend != "" && !slices.Contains(Extends, d.Extend) {
-			return invalid("extend must be one of %s.", strings.Join(Extends, ", "))
-		}
-	case Fibonacci:
-		if err := d.fibonacci(); err != nil {
-			return err
-		}
-	case Text:
-		if strings.TrimSpace(d.Text) == "" {
-			return invalid("A text drawing needs a non-empty text.")
-		}
-	case Marker:
-		d.MarkerType = cmp.Or(d.MarkerType, "circle")
-		if !slices.Contains(MarkerTypes, d.MarkerType) {
-			return invalid("markerType must be one of %s.", strings.Join(MarkerTypes, ", "))
-		}
-	}
-	if err := d.foreignFields(); err != nil {
-		return err
-	}
-	if d.Type != HorizontalLine && len(d.Anchors) == 2 && d.Anchors[0] == d.Anchors[1] {
-		return invalid("The two anchors must be different points.")
-	}
-	return d.position()
-}
-
-// foreignFields refuses fields that belong to another type.
-func (d *Drawing) foreignFields() error {
 	if d.Extend != "" && d.Type != Trendline || len(d.Levels) > 0 && d.Type != Fibonacci ||
 		d.MarkerType != "" && d.Type != Marker {
 		return invalid("extend belongs to a trendline, levels to a fibonacci, markerType to a marker; this is a %s.",
 			d.Type)
+	}
+	switch {
+	case d.Type == HorizontalLine:
+		return checkPrice("The price", *d.Price)
+	case d.Type == Text && strings.TrimSpace(d.Text) == "":
+		return invalid("A text drawing needs a non-empty text.")
+	case d.Type == Marker:
+		d.MarkerType = cmp.Or(d.MarkerType, "circle")
+	case len(d.Anchors) == 2 && d.Anchors[0] == d.Anchors[1]:
+		return invalid("The two anchors must be different points.")
+	case d.Type == Fibonacci:
+		return d.fibonacci()
 	}
 	return nil
 }
@@ -279,30 +269,23 @@ func (d *Drawing) position() error {
 	}
 	if d.Type == LongPosition && !(stop < entry && entry < target) {
 		return invalid("A long position has its stopLoss below its entry and its takeProfit above: %s, %s, %s are "+
-			"not so.", num(stop), num(entry), num(target))
+			"not so.", Number(stop), Number(entry), Number(target))
 	}
 	if d.Type == ShortPosition && !(target < entry && entry < stop) {
 		return invalid("A short position has its takeProfit below its entry and its stopLoss above: %s, %s, %s are "+
-			"not so.", num(target), num(entry), num(stop))
+			"not so.", Number(target), Number(entry), Number(stop))
 	}
 	d.Status = cmp.Or(d.Status, Signal)
-	if !slices.Contains(Statuses, d.Status) {
-		return invalid("status must be one of %s.", strings.Join(Statuses, ", "))
-	}
 	if d.Anchors[1].Time < d.Anchors[0].Time {
 		d.Anchors[0], d.Anchors[1] = d.Anchors[1], d.Anchors[0]
 	}
-	d.RiskReward = RiskReward(entry, target, stop)
+	d.RiskReward = riskReward(entry, target, stop)
 	return nil
 }
 
-// RiskReward returns the reward of a position divided by its risk, rounded to two places.
-func RiskReward(entry, target, stop float64) float64 {
-	risk := math.Abs(entry - stop)
-	if risk == 0 {
-		return 0
-	}
-	r := math.Round(math.Abs(target-entry)/risk*100) / 100
+// riskReward returns the reward of a position divided by its risk, rounded to two places.
+func riskReward(entry, target, stop float64) float64 {
+	r := math.Round(math.Abs(target-entry)/math.Abs(entry-stop)*100) / 100
 	if math.IsNaN(r) || math.IsInf(r, 0) {
 		return 0
 	}
@@ -340,13 +323,14 @@ func (d *Drawing) Within(data Data) error {
 	if data.Last == 0 {
 		return nil
 	}
-	end := data.Last + int64(FutureBars*Bar(d.Timeframe)/time.Second)
+	bar := int64(Bar(d.Timeframe) / time.Second)
+	end := data.Last + FutureBars*bar
 	if d.Type == Marker {
-		end = data.Last + int64(Bar(d.Timeframe)/time.Second)
+		end = data.Last + bar
 	}
 	for i, a := range d.Anchors {
 		switch {
-		case a.Time < data.First-int64(Bar(d.Timeframe)/time.Second):
+		case a.Time < data.First-bar:
 			return invalid("Anchor %d is at %s, before the first bar of %s (%s).", i+1, clock(a.Time), d.Symbol,
 				clock(data.First))
 		case a.Time > end:
@@ -360,8 +344,8 @@ func (d *Drawing) Within(data Data) error {
 	lowest, highest := data.Low/2, data.High*2
 	for _, p := range d.prices() {
 		if p < lowest || p > highest {
-			return invalid("The price %s is far from every price of %s: they are from %s to %s.", num(p), d.Symbol,
-				num(data.Low), num(data.High))
+			return invalid("The price %s is far from every price of %s: they are from %s to %s.", Number(p), d.Symbol,
+				Number(data.Low), Number(data.High))
 		}
 	}
 	return nil
@@ -382,14 +366,8 @@ func (d *Drawing) prices() (all []float64) {
 	return all
 }
 
-// content returns the JSON of a drawing without the fields set by the document.
-func (d Drawing) content() (json.RawMessage, error) {
+// content returns the JSON of a checked drawing without the fields set by the document.
+func (d Drawing) content() json.RawMessage {
 	d.Version, d.Created, d.Changed = 0, Stamp{}, Stamp{}
-	var buf bytes.Buffer
-	enc := json.NewEncoder(&buf)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(d); err != nil {
-		return nil, fmt.Errorf("encode a drawing: %w", err) // a number is NaN or infinite
-	}
-	return bytes.TrimSuffix(buf.Bytes(), []byte("\n")), nil
+	return reply.JSON(d)
 }

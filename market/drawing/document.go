@@ -53,6 +53,7 @@ type Change struct {
 type Document struct {
 	Symbol  string
 	Version int64 // sequence of its last event
+	Prices  Data  // against which changes are checked; zero: unknown
 
 	drawings map[string]*Drawing  // never modified in place
 	bytes    int                  // of all drawings, as computed by size
@@ -141,9 +142,8 @@ func (d *Document) after(ev footnote.Event, b footnote.DrawingChanged) (*Drawing
 func changeOf(ev footnote.Event, b footnote.DrawingChanged, before, after *Drawing) Change {
 	return Change{
 		Version: ev.Seq, At: ev.Time.UTC(), By: b.By, User: b.User, Conversation: b.Conversation, Run: b.Run,
-		Call: b.CallID, Drawing: b.ID,
-		Action: b.Action, Reason: b.Reason, Before: before, After: after, Step: cmp.Or(b.Step, ev.Seq),
-		Reverts: b.Reverts,
+		Call: b.CallID, Drawing: b.ID, Action: b.Action, Reason: b.Reason, Before: before, After: after,
+		Step: cmp.Or(b.Step, ev.Seq), Reverts: b.Reverts,
 	}
 }
 
@@ -329,14 +329,24 @@ func (d *Document) remember(c Change) {
 	d.recent = append(d.recent, c)
 }
 
-// Since returns the changes after a version, oldest first, without their differences. ok is false if the document no
-// longer has all of them.
-func (d *Document) Since(version int64) (changes []Change, ok bool) {
-	i := len(d.recent)
-	for i > 0 && d.recent[i-1].Version > version {
-		i--
+// Since returns the changes after a version, oldest first, with their differences, as far as the document still has
+// them.
+func (d *Document) Since(version int64) (changes []Change) {
+	return d.compared(func(c Change) bool { return c.Version > version })
+}
+
+// Step returns the changes of a step, with their differences, as far as the document still has them.
+func (d *Document) Step(seq int64) (changes []Change) {
+	return d.compared(func(c Change) bool { return c.Step == seq && c.Version >= seq })
+}
+
+func (d *Document) compared(wanted func(Change) bool) (changes []Change) {
+	for _, c := range d.recent {
+		if wanted(c) {
+			changes = append(changes, c.Compared())
+		}
 	}
-	return slices.Clone(d.recent[i:]), i > 0 || version >= d.Version || len(d.recent) > 0 && d.recent[0].Version == 1
+	return changes
 }
 
 // Compared returns c with its differences.
@@ -372,7 +382,7 @@ func (d *Document) Overruled(id string, decided time.Time) error {
 		return nil
 	}
 	return &Stale{Present: new(*now), err: footnote.Errorf(footnote.Conflict,
-		"The user has changed the drawing %s after you were told of it; it is now at version %d.", id, now.Version)}
+		"The user has changed the drawing %s since you last read it; its version is now %d.", id, now.Version)}
 }
 
 // CanUndo reports whether a change can be undone.
@@ -388,16 +398,6 @@ func (d *Document) StepOf(c Cause) (step int64, made bool) {
 	}
 	step, made = d.calls[callKey(c.Conversation, c.Call)]
 	return step, made
-}
-
-// Step returns the changes of a step, with their differences, as far as the document still has them.
-func (d *Document) Step(seq int64) (changes []Change) {
-	for _, c := range d.recent {
-		if c.Step == seq && c.Version >= seq {
-			changes = append(changes, c.Compared())
-		}
-	}
-	return changes
 }
 
 // Clone returns a document that can be modified independently.

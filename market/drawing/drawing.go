@@ -1,6 +1,6 @@
 // Package drawing defines the drawings of people and assistants on a chart: the types of drawings, their
 // validity, and the document they form. A document is a fold over the events of its log; this package computes
-// the events of a change, but never writes them. It is independent of stores, HTTP and markets.
+// the events of a change, but never writes them. It is independent of stores and HTTP.
 package drawing
 
 import (
@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/market"
 )
 
 // The types of drawings.
@@ -52,21 +53,13 @@ var (
 )
 
 // Timeframes lists the bar lengths that a chart offers, shortest first.
-var Timeframes = []string{"1m", "5m", "15m", "30m", "1h", "4h", "1D", "1W", "1M"}
+var Timeframes = market.TimeframeNames()
 
 // FibonacciLevels are the default levels of a retracement.
 var FibonacciLevels = []float64{0, 0.236, 0.382, 0.5, 0.618, 0.786, 1}
 
 // Bar returns the longest duration of a bar of a timeframe; 0 for an unknown timeframe.
-func Bar(timeframe string) time.Duration {
-	if i := slices.Index(Timeframes, timeframe); i >= 0 {
-		return []time.Duration{
-			time.Minute, 5 * time.Minute, 15 * time.Minute, 30 * time.Minute, time.Hour, 4 * time.Hour, 24 * time.Hour,
-			7 * 24 * time.Hour, 31 * 24 * time.Hour,
-		}[i]
-	}
-	return 0
-}
+func Bar(timeframe string) time.Duration { return market.Timeframe(timeframe).Length() }
 
 // Anchor is a point on the chart.
 type Anchor struct {
@@ -150,8 +143,8 @@ func (d *Drawing) IsPosition() bool { return d.Type == LongPosition || d.Type ==
 // IsLevel reports whether d marks a single price.
 func (d *Drawing) IsLevel() bool { return d.Type == HorizontalLine || d.Type == HorizontalRay }
 
-// level returns the price of a drawing for which IsLevel is true.
-func (d *Drawing) level() float64 {
+// Level returns the price of a drawing for which IsLevel is true.
+func (d *Drawing) Level() float64 {
 	if d.Price != nil {
 		return *d.Price
 	}
@@ -179,7 +172,7 @@ func stale(present *Drawing, base int64) error {
 }
 
 func invalid(format string, args ...any) error {
-	return footnote.Errorf(footnote.InvalidRequest, format, args...)
+	return footnote.Invalidf(format, args...)
 }
 
 func missing(id string) error {

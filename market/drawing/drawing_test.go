@@ -77,7 +77,7 @@ func TestInvalidDrawingsAreRejected(t *testing.T) {
 		"a price that is NaN":    `{"type":"horizontal_line",` + base + `,"price":NaN}`,
 		"an infinite price":      `{"type":"horizontal_line",` + base + `,"price":1e999}`,
 		"a negative price":       `{"type":"horizontal_line",` + base + `,"price":-1}`,
-		"an anchor too few":      `{"type":"trendline",` + base + `,"anchors":[{"time":1700000000,"price":1.1}]}`,
+		"a missing anchor":       `{"type":"trendline",` + base + `,"anchors":[{"time":1700000000,"price":1.1}]}`,
 		"the same anchor twice": `{"type":"circle",` + base +
 			`,"anchors":[{"time":1700000000,"price":1.1},{"time":1700000000,"price":1.1}]}`,
 		"an anchor at time 0":     `{"type":"horizontal_ray",` + base + `,"anchors":[{"time":0,"price":1.1}]}`,
@@ -289,7 +289,7 @@ func TestAgentChangesNeedReason(t *testing.T) {
 	changes := d.Step(2)
 	if len(changes) != 1 || changes[0].Reason != "Two touches." || changes[0].Call != "toolu_1" ||
 		changes[0].By != drawing.Agent {
-		t.Fatalf("%+v", changes)
+		t.Fatalf("changes: %+v", changes)
 	}
 	if got := fmt.Sprintf("%s %s", changes[0].Changes["price"].From,
 		changes[0].Changes["price"].To); got != "1.1 1.2" || len(changes[0].Changes) != 1 {
@@ -307,7 +307,7 @@ func TestStaleChangeReturnsCurrentDrawing(t *testing.T) {
 	_, _, err := d.Replace(line("a", 1.3), 1, bot)
 	old, ok := errors.AsType[*drawing.Stale](err)
 	if !ok || footnote.CodeOf(err) != footnote.Conflict || *old.Present.Price != 1.2 || old.Present.Version != 2 {
-		t.Errorf("%v", err)
+		t.Errorf("want a conflict with the current drawing: %v", err)
 	}
 	if _, _, err := d.Replace(line("b", 1.3), 0, me); footnote.CodeOf(err) != footnote.NotFound {
 		t.Errorf("an unknown drawing: %v", err)
@@ -397,7 +397,7 @@ func TestPositionStatusOnlyAdvances(t *testing.T) {
 	d.put(d.Undo(0, me))
 	d.put(d.Undo(0, me))
 	if now, _ := d.Drawing("p"); now.Status != drawing.Open || now.RiskReward != 3 {
-		t.Errorf("taken back: %+v", now)
+		t.Errorf("after undo: %+v", now)
 	}
 }
 
@@ -555,7 +555,7 @@ func TestKeyLevels(t *testing.T) {
 		{1.5, "fibonacci 0.5", "f", "1h"}, {1.1, "horizontal line", "a", "1h"}, {1, "fibonacci 1", "f", "1h"},
 	}
 	if !slices.Equal(levels, want) {
-		t.Errorf("%+v", levels)
+		t.Errorf("levels: %+v", levels)
 	}
 }
 
@@ -583,7 +583,7 @@ func TestInvisibleCharactersAreRemoved(t *testing.T) {
 	d.Tags = []string{"sup\u00adport"}
 	if words := d.Sentence(); !strings.HasSuffix(words, ": Held twice. ok 👩\u200d🔬 نمی\u200cخواهم \u0600٣") ||
 		!strings.Contains(words, "tags support") {
-		t.Errorf("%q", words)
+		t.Errorf("Sentence: %q", words)
 	}
 }
 

@@ -10,19 +10,10 @@ import (
 
 // Cause is the author of a change, and the reason for it.
 type Cause struct {
-	By           string // Agent or Human
-	User         string
-	Conversation string
-	Run          string
-	Call         string // makes a change idempotent: it is made once per call
-	Reason       string
-}
-
-func (c Cause) body(id, action string) footnote.DrawingChanged {
-	return footnote.DrawingChanged{
-		ID: id, Action: action, By: c.By, User: c.User, Conversation: c.Conversation, Run: c.Run, CallID: c.Call,
-		Reason: c.Reason,
-	}
+	By                      string // Agent or Human
+	User, Conversation, Run string
+	Call                    string // makes a change idempotent: it is made once per call
+	Reason                  string
 }
 
 func (c Cause) check(needed bool) error {
@@ -39,15 +30,16 @@ func (c Cause) check(needed bool) error {
 func (d *Document) room(parts ...part) error {
 	if d.Version+int64(len(parts)) > maxEvents {
 		return footnote.Errorf(footnote.TooLarge,
-			"The history of these drawings has %d changes, as many as one may have. Export them, and import them "+
+			"The history of these drawings has %d changes, the most it may have. Export them, and import them "+
 				"under another user.", d.Version)
 	}
 	n, bytes := len(d.at), d.bytes
 	for _, p := range parts {
 		bytes += p.after.size() - p.before.size()
-		if p.before == nil && p.after != nil {
+		if p.before == nil {
 			n++
-		} else if p.before != nil && p.after == nil {
+		}
+		if p.after == nil {
 			n--
 		}
 	}
@@ -57,30 +49,36 @@ func (d *Document) room(parts ...part) error {
 			n, MaxDrawings)
 	case bytes > MaxBytes && bytes > d.bytes:
 		return footnote.Errorf(footnote.TooLarge,
-			"The drawings of this chart, with all that is written in them, would take %d MB; they may take %d. "+
+			"The drawings of this chart and their texts would take %d MB; they may take %d. "+
 				"Remove some first, or shorten their notes.", (bytes>>20)+1, MaxBytes>>20)
 	}
 	return nil
 }
 
-// Add returns the event for a new drawing, which must have an id. An agent must not add a duplicate.
-func (d *Document) Add(now Drawing, c Cause) (footnote.DrawingChanged, error) {
+// check returns an error if a drawing is invalid by itself, or does not fit the prices of the symbol.
+func (d *Document) check(now *Drawing) error {
 	if err := now.Check(); err != nil {
-		return footnote.DrawingChanged{}, err
+		return err
+	}
+	return now.Within(d.Prices)
+}
+
+// Add returns the event for a new drawing, which must have an id. An agent must not add a duplicate.
+func (d *Document) Add(now Drawing, c Cause) (b footnote.DrawingChanged, err error) {
+	if err := d.check(&now); err != nil {
+		return b, err
 	}
 	if _, taken := d.born[now.ID]; taken || now.ID == "" {
-		return footnote.DrawingChanged{}, footnote.Errorf(footnote.Conflict, "The id %.70q is taken.", now.ID)
+		return b, footnote.Errorf(footnote.Conflict, "The id %.70q is taken.", now.ID)
 	}
 	if c.By == Agent {
 		if id, found := Duplicate(d.Drawings(), now); found {
-			return footnote.DrawingChanged{},
-				footnote.Errorf(footnote.Conflict,
-					"This is drawn already: %s. Update that one instead, with its id %s.",
-					d.drawings[id].Sentence(), id)
+			return b, footnote.Errorf(footnote.Conflict,
+				"This is drawn already: %s. Update that one instead, with its id %s.", d.drawings[id].Sentence(), id)
 		}
 	}
 	if err := d.room(part{now.ID, nil, &now}); err != nil {
-		return footnote.DrawingChanged{}, err
+		return b, err
 	}
 	return d.event(now.ID, Create, &now, c, false)
 }
@@ -95,7 +93,7 @@ func (d *Document) Replace(now Drawing, base int64, c Cause) (b footnote.Drawing
 	if err := checkReplace(old, &now, false); err != nil {
 		return b, false, err
 	}
-	if err := now.Check(); err != nil {
+	if err := d.check(&now); err != nil {
 		return b, false, err
 	}
 	if len(Differences(old, &now)) == 0 {
@@ -141,16 +139,15 @@ func (d *Document) present(id string, base int64, c Cause) (*Drawing, error) {
 	return old, nil
 }
 
-func (d *Document) event(id, action string, now *Drawing, c Cause,
-	reasoned bool) (b footnote.DrawingChanged, err error) {
-	if err := c.check(reasoned); err != nil {
-		return b, err
+func (d *Document) event(id, action string, now *Drawing, c Cause, reasoned bool) (footnote.DrawingChanged, error) {
+	b := footnote.DrawingChanged{
+		ID: id, Action: action, By: c.By, User: c.User, Conversation: c.Conversation, Run: c.Run, CallID: c.Call,
+		Reason: c.Reason,
 	}
-	b = c.body(id, action)
 	if now != nil {
-		b.Drawing, err = now.content()
+		b.Drawing = now.content()
 	}
-	return b, err
+	return b, c.check(reasoned)
 }
 
 // Undo returns the events that undo a step, or the newest if seq is 0. It returns a Conflict if one of the step's
@@ -182,7 +179,7 @@ func pick(stack []step, seq int64, what string) (s step, later []step, err error
 		return stack[i], stack[i+1:], nil
 	case seq != 0:
 		return s, nil, footnote.Errorf(footnote.Conflict,
-			"The change %d cannot be taken back: it was already, or is too long ago.", seq)
+			"Change %d cannot be undone: it has been undone already, or is too old.", seq)
 	default:
 		return s, nil, footnote.Errorf(footnote.Conflict, "There is nothing to %s.", what)
 	}
@@ -190,9 +187,6 @@ func pick(stack []step, seq int64, what string) (s step, later []step, err error
 
 func (d *Document) revert(s step, later []step, action string, c Cause,
 	want func(part) *Drawing) ([]footnote.DrawingChanged, error) {
-	if err := c.check(false); err != nil {
-		return nil, err
-	}
 	touched := map[string]bool{}
 	for _, l := range later {
 		for _, p := range l.parts {
@@ -208,16 +202,12 @@ func (d *Document) revert(s step, later []step, action string, c Cause,
 			}
 			return nil, footnote.Errorf(footnote.Conflict, "The drawing %s has been removed since.", p.id)
 		}
-		b := c.body(p.id, action)
-		b.Reverts = s.seq
-		parts = append(parts, part{p.id, d.drawings[p.id], want(p)})
-		if now := want(p); now != nil {
-			var err error
-			if b.Drawing, err = now.content(); err != nil {
-				return nil, err
-			}
+		b, err := d.event(p.id, action, want(p), c, false)
+		if err != nil {
+			return nil, err
 		}
-		bodies = append(bodies, b)
+		b.Reverts = s.seq
+		parts, bodies = append(parts, part{p.id, d.drawings[p.id], want(p)}), append(bodies, b)
 	}
 	return d.asOneStep(bodies), d.room(parts...)
 }
@@ -244,7 +234,7 @@ func (d *Document) Import(all []Drawing, clear bool, c Cause, newID func() strin
 	kept := map[string]bool{}
 	for i := range all {
 		now := all[i]
-		if err := now.Check(); err != nil {
+		if err := d.check(&now); err != nil {
 			return nil, invalid("Drawing %d: %s", i+1, footnote.MessageOf(err))
 		}
 		if now.ID == "" {
@@ -268,11 +258,13 @@ func (d *Document) Import(all []Drawing, clear bool, c Cause, newID func() strin
 		}
 		bodies, parts = append(bodies, b), append(parts, part{now.ID, d.drawings[now.ID], &now})
 	}
-	if clear {
-		for _, id := range d.order {
-			if id != "" && !kept[id] {
-				bodies, parts = append(bodies, c.body(id, Import)), append(parts, part{id, d.drawings[id], nil})
+	for _, id := range d.order {
+		if clear && id != "" && !kept[id] {
+			b, err := d.event(id, Import, nil, c, false)
+			if err != nil {
+				return nil, err
 			}
+			bodies, parts = append(bodies, b), append(parts, part{id, d.drawings[id], nil})
 		}
 	}
 	return d.asOneStep(bodies), d.room(parts...)

@@ -11,13 +11,8 @@ import (
 	"unicode"
 )
 
-// num is short for Number.
-func num(v float64) string { return Number(v) }
-
 // Number formats a price for people.
-func Number(v float64) string {
-	return strconv.FormatFloat(math.Round(v*1e10)/1e10, 'f', -1, 64)
-}
+func Number(v float64) string { return strconv.FormatFloat(math.Round(v*1e10)/1e10, 'f', -1, 64) }
 
 // Line returns a text on one line, without invisible characters or changes of direction. Text by a person can
 // then neither imitate our own lines to the model, nor tell the model anything a reader cannot see.
@@ -56,34 +51,22 @@ func (d *Drawing) Sentence() string {
 	}
 	b.WriteString(d.place())
 	var more []string
-	if d.Version > 0 {
-		more = append(more, fmt.Sprintf("version %d", d.Version))
-	}
-	more = append(more, "drawn on "+d.Timeframe)
-	if d.Importance != "" {
-		more = append(more, d.Importance+" importance")
-	}
-	if len(d.Tags) > 0 {
-		more = append(more, "tags "+Line(strings.Join(d.Tags, ", ")))
-	}
-	if len(d.Visibility) > 0 {
-		more = append(more, "shown on "+strings.Join(d.Visibility, ", "))
-	}
-	if d.Hidden {
-		more = append(more, "hidden")
-	}
-	if d.Locked {
-		more = append(more, "locked")
-	}
-	if who := map[string]string{Agent: "you", Human: "the user"}; d.Created.By != "" {
-		more = append(more, "by "+who[d.Created.By])
-		if d.Changed.By != "" && d.Changed.By != d.Created.By {
-			more = append(more, "last changed by "+who[d.Changed.By])
+	add := func(known bool, text string) {
+		if known {
+			more = append(more, text)
 		}
 	}
-	if len(more) > 0 {
-		fmt.Fprintf(&b, " (%s)", strings.Join(more, "; "))
-	}
+	by := map[string]string{Agent: "you", Human: "the user"}
+	add(d.Version > 0, fmt.Sprintf("version %d", d.Version))
+	add(true, "drawn on "+d.Timeframe)
+	add(d.Importance != "", d.Importance+" importance")
+	add(len(d.Tags) > 0, "tags "+Line(strings.Join(d.Tags, ", ")))
+	add(len(d.Visibility) > 0, "shown on "+strings.Join(d.Visibility, ", "))
+	add(d.Hidden, "hidden")
+	add(d.Locked, "locked")
+	add(d.Created.By != "", "by "+by[d.Created.By])
+	add(d.Changed.By != "" && d.Created.By != "" && d.Changed.By != d.Created.By, "last changed by "+by[d.Changed.By])
+	fmt.Fprintf(&b, " (%s)", strings.Join(more, "; "))
 	if d.Notes != "" {
 		fmt.Fprintf(&b, ": %s", Clip(Line(d.Notes), 200))
 	}
@@ -96,11 +79,11 @@ func (d *Drawing) place() string {
 		if i >= len(d.Anchors) {
 			return "?"
 		}
-		return num(d.Anchors[i].Price) + " at " + clock(d.Anchors[i].Time)
+		return Number(d.Anchors[i].Price) + " at " + clock(d.Anchors[i].Time)
 	}
 	switch d.Type {
 	case HorizontalLine:
-		return " at " + num(d.level())
+		return " at " + Number(d.Level())
 	case VerticalLine:
 		return " at " + clock(d.Anchors[0].Time)
 	case HorizontalRay, Marker:
@@ -108,9 +91,9 @@ func (d *Drawing) place() string {
 	case Text:
 		return fmt.Sprintf(" %q at %s", Clip(d.Text, 80), at(0))
 	case LongPosition, ShortPosition:
-		return fmt.Sprintf(" %s: entry %s, target %s, stop %s, reward/risk %s, from %s to %s",
-			d.Status, num(*d.Entry), num(*d.TakeProfit), num(*d.StopLoss), num(d.RiskReward), clock(d.Anchors[0].Time),
-			clock(d.Anchors[1].Time))
+		return fmt.Sprintf(" %s: entry %s, target %s, stop %s, reward/risk %s, from %s to %s", d.Status,
+			Number(*d.Entry), Number(*d.TakeProfit), Number(*d.StopLoss), Number(d.RiskReward),
+			clock(d.Anchors[0].Time), clock(d.Anchors[1].Time))
 	default:
 		words := " from " + at(0) + " to " + at(1)
 		if d.Extend != "" && d.Extend != "none" {
@@ -193,11 +176,11 @@ func KeyLevels(all []Drawing) []Level {
 		}
 		switch d.Type {
 		case HorizontalLine, HorizontalRay:
-			add(d.level(), strings.ReplaceAll(d.Type, "_", " "))
+			add(d.Level(), strings.ReplaceAll(d.Type, "_", " "))
 		case Fibonacci:
 			from, to := d.Anchors[0].Price, d.Anchors[1].Price
 			for _, l := range d.Levels {
-				add(to+(from-to)*l, "fibonacci "+num(l))
+				add(to+(from-to)*l, "fibonacci "+Number(l))
 			}
 		case Rectangle:
 			add(max(d.Anchors[0].Price, d.Anchors[1].Price), "top of a zone")
@@ -227,7 +210,7 @@ func Duplicate(all []Drawing, d Drawing) (id string, found bool) {
 
 func marksSame(a, b *Drawing) bool {
 	if a.IsLevel() && b.IsLevel() {
-		return near(a.level(), b.level())
+		return near(a.Level(), b.Level())
 	}
 	if a.Type != b.Type {
 		return false

@@ -3,6 +3,7 @@
 package endpoint
 
 import (
+	"cmp"
 	"context"
 	_ "embed"
 	"encoding/json"
@@ -37,23 +38,23 @@ var description []byte
 func (p *handler) Routes(s protocol.Server) protocol.Routes {
 	p.server = s
 	list := []protocol.Route{
-		{Method: http.MethodGet, Pattern: "/api/drawings", Handler: p.listDrawings},
+		{Method: http.MethodGet, Pattern: "/api/drawings", Handler: p.withSymbol(p.showDrawings)},
 		{Method: http.MethodPost, Pattern: "/api/drawings", Handler: p.putDrawing},
-		{Method: http.MethodDelete, Pattern: "/api/drawings/{id}", Handler: p.removeDrawing},
+		{Method: http.MethodDelete, Pattern: "/api/drawings/{id}", Handler: p.withSymbol(p.removeDrawing)},
 		{Method: http.MethodPost, Pattern: "/api/drawings/undo", Handler: p.undoDrawing},
 		{Method: http.MethodPost, Pattern: "/api/drawings/redo", Handler: p.redoDrawing},
-		{Method: http.MethodGet, Pattern: "/api/drawings/history", Handler: p.drawingHistory},
-		{Method: http.MethodGet, Pattern: "/api/drawings/stream", Handler: p.drawingStream, Held: true},
-		{Method: http.MethodGet, Pattern: "/api/drawings/export", Handler: p.exportDrawings},
+		{Method: http.MethodGet, Pattern: "/api/drawings/history", Handler: p.withSymbol(p.drawingHistory)},
+		{Method: http.MethodGet, Pattern: "/api/drawings/stream", Handler: p.withSymbol(p.drawingStream), Held: true},
+		{Method: http.MethodGet, Pattern: "/api/drawings/export", Handler: p.withSymbol(p.exportDrawings)},
 		{Method: http.MethodPost, Pattern: "/api/drawings/import", Handler: p.importDrawings},
 		{Method: http.MethodGet, Pattern: "/api/market/symbols", Handler: p.withMarket(p.symbols)},
 		{Method: http.MethodGet, Pattern: "/api/market/candles", Handler: p.withMarket(p.candles), Queries: true},
 		{Method: http.MethodGet, Pattern: "/api/market/events", Handler: p.withMarket(p.events)},
-		{Method: http.MethodGet, Pattern: "/api/market/price", Handler: p.withMarket(p.price), Held: true},
+		{Method: http.MethodGet, Pattern: "/api/market/price", Handler: p.price, Held: true},
 	}
 	for _, word := range []string{"undo", "redo", "history", "stream", "export", "import"} {
 		list = append(list, protocol.Route{ // an imported drawing may have this word as its id
-			Method: http.MethodDelete, Pattern: "/api/drawings/" + word, Handler: p.removeDrawing,
+			Method: http.MethodDelete, Pattern: "/api/drawings/" + word, Handler: p.withSymbol(p.removeDrawing),
 		})
 	}
 	return protocol.Routes{List: list, Errors: envelope, OpenAPI: description}
@@ -71,34 +72,30 @@ func envelope(err error, f protocol.Failure) (contentType string, body []byte) {
 	return contentType, body
 }
 
-// symbolOf returns the symbol in the request's address.
-func (p *handler) symbolOf(r *http.Request) (string, error) {
-	symbol := r.URL.Query().Get("symbol")
-	if symbol == "" {
-		return "", footnote.Errorf(footnote.InvalidRequest, "symbol is missing.")
+// withSymbol wraps a handler that needs the symbol in the request's address.
+func (p *handler) withSymbol(h func(w http.ResponseWriter, r *http.Request, symbol string) error) protocol.Handler {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		symbol := r.URL.Query().Get("symbol")
+		if symbol == "" {
+			return footnote.Invalidf("symbol is missing.")
+		}
+		if err := p.boards.Symbol(r.Context(), symbol); err != nil {
+			return err
+		}
+		return h(w, r, symbol)
 	}
-	return symbol, p.boards.Symbol(r.Context(), symbol)
 }
 
 // byHand returns the cause of a change that a person makes through this API. The key makes retries of a change
 // idempotent.
 func (p *handler) byHand(r *http.Request, reason, key string) (drawing.Cause, error) {
 	if len(key) > 128 {
-		return drawing.Cause{}, footnote.Errorf(footnote.InvalidRequest, "A key has at most 128 bytes.")
+		return drawing.Cause{}, footnote.Invalidf("A key has at most 128 bytes.")
 	}
 	return drawing.Cause{By: drawing.Human, User: p.server.Caller(r).User, Reason: reason, Call: key}, nil
 }
 
-// listDrawings handles GET /api/drawings?symbol=….
-func (p *handler) listDrawings(w http.ResponseWriter, r *http.Request) error {
-	symbol, err := p.symbolOf(r)
-	if err != nil {
-		return err
-	}
-	return p.showDrawings(w, r, symbol)
-}
-
-// showDrawings responds with the current drawings of a symbol.
+// showDrawings handles GET /api/drawings?symbol=…: it responds with the current drawings of a symbol.
 func (p *handler) showDrawings(w http.ResponseWriter, r *http.Request, symbol string) error {
 	v, err := p.boards.View(r.Context(), p.server.Caller(r), symbol)
 	if err != nil {
@@ -120,17 +117,15 @@ func (p *handler) putDrawing(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if len(in.Drawing) == 0 {
-		return footnote.Errorf(footnote.InvalidRequest, "drawing is missing.")
+		return footnote.Invalidf("drawing is missing.")
 	}
 	d, err := drawing.Parse(in.Drawing)
 	if err != nil {
 		return err
 	}
-	if d.Symbol == "" {
-		d.Symbol = in.Symbol
-	}
+	d.Symbol = cmp.Or(d.Symbol, in.Symbol)
 	if in.Symbol != "" && in.Symbol != d.Symbol {
-		return footnote.Errorf(footnote.InvalidRequest, "The drawing is of another symbol.")
+		return footnote.Invalidf("The drawing belongs to another symbol.")
 	}
 	c, err := p.byHand(r, in.Reason, in.Key)
 	if err != nil {
@@ -147,11 +142,7 @@ func (p *handler) putDrawing(w http.ResponseWriter, r *http.Request) error {
 }
 
 // removeDrawing handles DELETE /api/drawings/{id}?symbol=…&base_version=….
-func (p *handler) removeDrawing(w http.ResponseWriter, r *http.Request) error {
-	symbol, err := p.symbolOf(r)
-	if err != nil {
-		return err
-	}
+func (p *handler) removeDrawing(w http.ResponseWriter, r *http.Request, symbol string) error {
 	q := r.URL.Query()
 	base, err := protocol.Number(q, "base_version", 0, 0, 1<<53)
 	if err != nil {
@@ -180,8 +171,7 @@ func (p *handler) undoDrawing(w http.ResponseWriter, r *http.Request) error {
 func (p *handler) redoDrawing(w http.ResponseWriter, r *http.Request) error {
 	return p.stepped(w, r, func(symbol string, version int64, c drawing.Cause) error {
 		if version != 0 {
-			return footnote.Errorf(footnote.InvalidRequest,
-				"Redo replays the latest undo first; leave version out.")
+			return footnote.Invalidf("Redo replays the latest undo first; leave version out.")
 		}
 		_, err := p.boards.Redo(r.Context(), p.server.Caller(r), symbol, c)
 		return err
@@ -213,11 +203,7 @@ func (p *handler) stepped(w http.ResponseWriter, r *http.Request,
 }
 
 // drawingHistory handles GET /api/drawings/history: who changed what, when and why, newest first.
-func (p *handler) drawingHistory(w http.ResponseWriter, r *http.Request) error {
-	symbol, err := p.symbolOf(r)
-	if err != nil {
-		return err
-	}
+func (p *handler) drawingHistory(w http.ResponseWriter, r *http.Request, symbol string) error {
 	q := r.URL.Query()
 	limit, _, err := protocol.Paging(q, 50, 500)
 	if err != nil {
@@ -228,9 +214,7 @@ func (p *handler) drawingHistory(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	changes, more, err := p.boards.History(r.Context(), p.server.Caller(r), symbol, board.HistoryQuery{
-		Drawing: q.Get("drawing"),
-		Before:  before,
-		Limit:   limit,
+		Drawing: q.Get("drawing"), Before: before, Limit: limit,
 	})
 	if err != nil {
 		return err
@@ -257,11 +241,7 @@ type exported struct {
 const exportFormat = "footnote-drawings-1"
 
 // exportDrawings handles GET /api/drawings/export?symbol=…: it returns the document as a file.
-func (p *handler) exportDrawings(w http.ResponseWriter, r *http.Request) error {
-	symbol, err := p.symbolOf(r)
-	if err != nil {
-		return err
-	}
+func (p *handler) exportDrawings(w http.ResponseWriter, r *http.Request, symbol string) error {
 	v, err := p.boards.View(r.Context(), p.server.Caller(r), symbol)
 	if err != nil {
 		return err
@@ -289,7 +269,7 @@ func (p *handler) importDrawings(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if in.Format != exportFormat {
-		return footnote.Errorf(footnote.InvalidRequest, "format must be %q.", exportFormat)
+		return footnote.Invalidf("format must be %q.", exportFormat)
 	}
 	if len(in.Drawings) > drawing.MaxDrawings {
 		return footnote.Errorf(footnote.TooLarge, "At most %d drawings can be imported.", drawing.MaxDrawings)
@@ -301,7 +281,7 @@ func (p *handler) importDrawings(w http.ResponseWriter, r *http.Request) error {
 	for i, raw := range in.Drawings {
 		d, err := drawing.Parse(raw)
 		if err != nil {
-			return footnote.Errorf(footnote.InvalidRequest, "Drawing %d: %s", i+1, footnote.MessageOf(err))
+			return footnote.Invalidf("Drawing %d: %s", i+1, footnote.MessageOf(err))
 		}
 		all[i] = d
 	}
@@ -309,8 +289,7 @@ func (p *handler) importDrawings(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if _, err := p.boards.Import(r.Context(), p.server.Caller(r), in.Symbol, all, in.Replace,
-		c); err != nil {
+	if _, err := p.boards.Import(r.Context(), p.server.Caller(r), in.Symbol, all, in.Replace, c); err != nil {
 		return err
 	}
 	return p.showDrawings(w, r, in.Symbol)
@@ -323,12 +302,8 @@ const maxFrames = 64 << 10
 // drawingStream handles GET /api/drawings/stream?symbol=…&after=…: it streams the changes after a version, then each
 // change as it is made, here or on another device. The id of a frame is its version, so an EventSource resumes where
 // it was when it reconnects. A client that is ahead of the document gets a reset.
-func (p *handler) drawingStream(w http.ResponseWriter, r *http.Request) error {
-	symbol, err := p.symbolOf(r)
-	if err != nil {
-		return err
-	}
-	last, err := protocol.After(r)
+func (p *handler) drawingStream(w http.ResponseWriter, r *http.Request, symbol string) error {
+	last, err := protocol.After(r, "")
 	if err != nil {
 		return err
 	}
@@ -340,7 +315,7 @@ func (p *handler) drawingStream(w http.ResponseWriter, r *http.Request) error {
 			return err
 		}
 		if last > now.Version {
-			preface, last = protocol.Reset(now.Version, last), now.Version
+			preface, last = protocol.Reset(strconv.FormatInt(now.Version, 10), now.Version, last), now.Version
 		}
 	}
 	return p.server.Feed(w, r, protocol.Feed{

@@ -81,7 +81,7 @@ func TestPersonChangesDrawings(t *testing.T) {
 	var made putAnswer
 	request(t, api, "POST", "/api/drawings", horizontalLine, "", 200, &made)
 	if made.Version != 1 || made.Drawing.ID == "" || made.Drawing.Created.By != drawing.Human {
-		t.Fatalf("%+v", made)
+		t.Fatalf("created drawing: %+v", made)
 	}
 	change := func(price string, base int64, want int) string {
 		return request(t, api, "POST", "/api/drawings", fmt.Sprintf(
@@ -105,11 +105,11 @@ func TestPersonChangesDrawings(t *testing.T) {
 	var v board.View
 	request(t, api, "GET", "/api/drawings?symbol=EURUSD", "", "", 200, &v)
 	if len(v.Drawings) != 1 || v.Version != 2 || !v.CanUndo || v.CanRedo {
-		t.Fatalf("%+v", v)
+		t.Fatalf("document after the update: %+v", v)
 	}
 	request(t, api, "POST", "/api/drawings/undo", `{"symbol":"EURUSD"}`, "", 200, &v)
 	if *v.Drawings[0].Price != 1.095 || !v.CanRedo {
-		t.Fatalf("%+v", v)
+		t.Fatalf("document after undo: %+v", v)
 	}
 	request(t, api, "POST", "/api/drawings/redo", `{"symbol":"EURUSD"}`, "", 200, &v)
 	request(t, api, "DELETE", "/api/drawings/"+made.Drawing.ID+"?symbol=EURUSD&base_version=1", "", "", 409, nil)
@@ -119,11 +119,11 @@ func TestPersonChangesDrawings(t *testing.T) {
 	request(t, api, "GET", "/api/drawings/history?symbol=EURUSD&limit=3", "", "", 200, &h)
 	if len(h.Changes) != 3 || h.Changes[0].Action != drawing.Remove || h.Changes[0].Before == nil ||
 		h.Changes[0].By != drawing.Human || h.Changes[0].User != "ada" {
-		t.Errorf("%+v", h.Changes)
+		t.Errorf("history: %+v", h.Changes)
 	}
 	request(t, api, "GET", "/api/drawings/history?symbol=EURUSD&before=3&drawing="+made.Drawing.ID, "", "", 200, &h)
 	if len(h.Changes) != 2 || string(h.Changes[0].Changes["price"].From) != "1.095" {
-		t.Errorf("%+v", h.Changes)
+		t.Errorf("history of one drawing: %+v", h.Changes)
 	}
 }
 
@@ -150,16 +150,16 @@ func TestExportImport(t *testing.T) {
 	var v board.View
 	request(t, api, "POST", "/api/drawings/import", file, bobsKey, 200, &v)
 	if len(v.Drawings) != 1 || v.Drawings[0].Label != "Support" {
-		t.Fatalf("%+v", v)
+		t.Fatalf("document after the import: %+v", v)
 	}
 	request(t, api, "POST", "/api/drawings/import",
 		`{"format":"footnote-drawings-1","symbol":"EURUSD","drawings":[],"replace":true}`, bobsKey, 200, &v)
 	if len(v.Drawings) != 0 {
-		t.Errorf("%+v", v)
+		t.Errorf("document after an empty import: %+v", v)
 	}
 	request(t, api, "POST", "/api/drawings/undo", `{"symbol":"EURUSD"}`, bobsKey, 200, &v)
 	if len(v.Drawings) != 1 {
-		t.Errorf("%+v", v)
+		t.Errorf("document after undo: %+v", v)
 	}
 	for _, bad := range []string{
 		`{"format":"x","symbol":"EURUSD","drawings":[]}`,
@@ -220,12 +220,12 @@ func TestStreamDeliversChangesInOrder(t *testing.T) {
 		return c
 	}
 	if c := next(); c.Version != 1 || c.Action != drawing.Create {
-		t.Fatalf("%+v", c)
+		t.Fatalf("first change: %+v", c)
 	}
 	for i := range 5 {
 		post(fmt.Sprintf("1.%d", i+2))
 		if c := next(); c.Version != int64(i+2) || *c.After.Price < 1.1 {
-			t.Fatalf("%+v", c)
+			t.Fatalf("next change: %+v", c)
 		}
 	}
 }
@@ -252,7 +252,7 @@ func TestDrawingIDsLikeRoutes(t *testing.T) {
 	}
 	request(t, api, "POST", "/api/drawings/undo", `{"symbol":"EURUSD"}`, "", 200, &v)
 	if len(v.Drawings) != 1 || v.Drawings[0].ID != "x" {
-		t.Errorf("%+v", v)
+		t.Errorf("document: %+v", v)
 	}
 }
 

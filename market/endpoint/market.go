@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/url"
+	"slices"
 	"time"
 
 	"github.com/footnotehq/footnote"
@@ -15,20 +16,23 @@ import (
 // marketTime is how long one market data query may take.
 const marketTime = 10 * time.Second
 
-// withMarket wraps a handler that needs market data.
+var errNoMarket = footnote.Errorf(footnote.NotFound, "This server has no market data.")
+
+// withMarket wraps a handler that queries market data.
 func (p *handler) withMarket(h protocol.Handler) protocol.Handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		if p.market == nil {
-			return footnote.Errorf(footnote.NotFound, "This server has no market data.")
+			return errNoMarket
 		}
-		return h(w, r)
+		ctx, cancel := context.WithTimeout(r.Context(), marketTime)
+		defer cancel()
+		return h(w, r.WithContext(ctx))
 	}
 }
 
 // symbols handles GET /api/market/symbols.
 func (p *handler) symbols(w http.ResponseWriter, r *http.Request) error {
-	ctx, cancel := context.WithTimeout(r.Context(), marketTime)
-	defer cancel()
+	ctx := r.Context()
 	list, err := p.market.Symbols(ctx)
 	if err != nil {
 		return err
@@ -58,6 +62,19 @@ func (p *handler) symbols(w http.ResponseWriter, r *http.Request) error {
 		out[i].From, out[i].To = &list[i].From, &list[i].To
 	}
 	return protocol.WriteValue(w, http.StatusOK, map[string]any{"symbols": out, "now": now.UTC().Truncate(time.Second)})
+}
+
+// NoChart reports whether a market has no candles of a symbol in a timeframe; empty: in any. While the market cannot be
+// read, that is not known.
+func NoChart(ctx context.Context, m market.Data, symbol, timeframe string) bool {
+	ctx, cancel := context.WithTimeout(ctx, marketTime)
+	defer cancel()
+	list, err := m.Symbols(ctx)
+	if err != nil || len(list) == 0 {
+		return false
+	}
+	i := slices.IndexFunc(list, func(s market.Symbol) bool { return s.Symbol == symbol })
+	return i < 0 || timeframe != "" && !slices.Contains(list[i].Timeframes, market.Timeframe(timeframe))
 }
 
 // earliestTime and latestTime limit the times in a query, in Unix seconds.
@@ -97,8 +114,7 @@ func (p *handler) candles(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(r.Context(), marketTime)
-	defer cancel()
+	ctx := r.Context()
 	m, from, to, err := p.find(ctx, q)
 	if err != nil {
 		return err
@@ -122,8 +138,7 @@ func (p *handler) candles(w http.ResponseWriter, r *http.Request) error {
 		Partial   bool      `json:"partial"` // the data ends before the last bar does
 		Synthetic bool      `json:"synthetic"`
 	}{m.Symbol, q.Get("timeframe"), make([]int64, n), make([]float64, n), make([]float64, n), make([]float64, n),
-		make([]float64, n), make([]float64, n),
-		n > 0 && list[n-1].Partial, m.Synthetic}
+		make([]float64, n), make([]float64, n), n > 0 && list[n-1].Partial, m.Synthetic}
 	for i, c := range list {
 		out.Time[i], out.Open[i], out.High[i], out.Low[i], out.Close[i], out.Volume[i] = c.Time.Unix(), c.Open, c.High,
 			c.Low, c.Close, c.Volume
@@ -133,8 +148,7 @@ func (p *handler) candles(w http.ResponseWriter, r *http.Request) error {
 
 // events handles GET /api/market/events?symbol=&from=&to=.
 func (p *handler) events(w http.ResponseWriter, r *http.Request) error {
-	ctx, cancel := context.WithTimeout(r.Context(), marketTime)
-	defer cancel()
+	ctx := r.Context()
 	m, from, to, err := p.find(ctx, r.URL.Query())
 	if err != nil {
 		return err
@@ -174,6 +188,9 @@ const (
 // feed is down, it sends an event that says so and continues.
 func (p *handler) price(w http.ResponseWriter, r *http.Request) error {
 	symbol := r.URL.Query().Get("symbol")
+	if p.market == nil {
+		return errNoMarket
+	}
 	if err := (market.Symbol{Symbol: symbol}).Check(); err != nil {
 		return err
 	}

@@ -30,6 +30,7 @@ import (
 	"github.com/coder/websocket"
 
 	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/internal/pause"
 	"github.com/footnotehq/footnote/market"
 )
 
@@ -64,7 +65,6 @@ type Feed struct {
 	o      Options
 	cancel context.CancelFunc
 	done   chan struct{}
-	moved  chan struct{} // holds a token after a change to what Price returns
 
 	mu     sync.Mutex // guards below
 	prices map[string]market.Price
@@ -78,8 +78,7 @@ var _ market.Feed = (*Feed)(nil)
 func Open(o Options) (*Feed, error) {
 	u, err := url.Parse(o.URL)
 	if err != nil || u.Host == "" || !strings.Contains(" http https ws wss ", " "+u.Scheme+" ") {
-		return nil, footnote.Errorf(footnote.InvalidRequest,
-			"The address of the price feed must begin with http, https, ws or wss.")
+		return nil, footnote.Invalidf("The address of the price feed must begin with http, https, ws or wss.")
 	}
 	o.Silence = cmp.Or(max(o.Silence, 0), 2*time.Minute)
 	o.Grace = cmp.Or(max(o.Grace, 0), 5*time.Second)
@@ -90,7 +89,7 @@ func Open(o Options) (*Feed, error) {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	f := &Feed{
-		o: o, cancel: cancel, done: make(chan struct{}), moved: make(chan struct{}, 1),
+		o: o, cancel: cancel, done: make(chan struct{}),
 		prices: map[string]market.Price{}, lost: o.Now(), why: "it has not been reached yet",
 	}
 	go func() { defer close(f.done); f.follow(ctx, u.Scheme == "ws" || u.Scheme == "wss") }()
@@ -135,22 +134,18 @@ func (f *Feed) follow(ctx context.Context, socket bool) {
 	if socket {
 		read = f.messages
 	}
-	for pause := f.o.Pause; ; {
+	for wait := f.o.Pause; ; {
 		err := read(ctx)
 		if ctx.Err() != nil {
 			return
 		}
 		if f.disconnected(err) {
-			pause = f.o.Pause // the stream had connected
+			wait = f.o.Pause // the stream had connected
 		}
-		wait := time.NewTimer(pause/2 + rand.N(pause/2+1))
-		select {
-		case <-wait.C:
-		case <-ctx.Done():
-			wait.Stop()
+		if pause.For(ctx, wait/2+rand.N(wait/2+1)) != nil {
 			return
 		}
-		pause = min(2*pause, longestPause)
+		wait = min(2*wait, longestPause)
 	}
 }
 
@@ -166,7 +161,6 @@ func (f *Feed) disconnected(err error) bool {
 		why = string(r)
 	}
 	f.o.Logger.Warn("the price feed is not connected", "reason", why) // err may contain a key
-	defer f.signal()
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.why = why
@@ -179,17 +173,9 @@ func (f *Feed) disconnected(err error) bool {
 
 func (f *Feed) connected() {
 	f.o.Logger.Info("the price feed is connected")
-	defer f.signal()
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.lost = time.Time{}
-}
-
-func (f *Feed) signal() {
-	select {
-	case f.moved <- struct{}{}:
-	default: // it already holds one
-	}
 }
 
 // quiet returns a context that ends unless heard is called at least once per silence period.
@@ -325,7 +311,6 @@ func (f *Feed) take(data []byte) {
 		return
 	}
 	now := f.o.Now()
-	defer f.signal()
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, one := range list {

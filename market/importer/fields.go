@@ -84,33 +84,43 @@ func peek(file io.Reader) (*lines, rune, error) {
 	return &lines{in: in, left: maxRecord}, best, nil
 }
 
-// fields is one row.
+// fields is one row. A reader of its columns may ignore errors until the end, because err keeps the first one.
 type fields struct {
 	r      *reader
 	record []string
+	err    error
 }
 
-// text returns a field, or "" if the file has no such column.
-func (f fields) text(name string) string {
+// refuse records why the row is invalid, unless an earlier reason is known.
+func (f *fields) refuse(format string, args ...any) { f.fail(refuse(format, args...)) }
+
+func (f *fields) fail(err error) {
+	if f.err == nil {
+		f.err = err
+	}
+}
+
+// text returns a field, or "" if the file has no such column or the row is known to be invalid.
+func (f *fields) text(name string) string {
 	i, ok := f.r.columns[name]
-	if !ok {
+	if !ok || f.err != nil {
 		return ""
 	}
 	return strings.TrimSpace(f.record[i])
 }
 
 // words returns a text field of at most the given length in characters.
-func (f fields) words(name string, maxRunes int, required bool) (string, error) {
+func (f *fields) words(name string, maxRunes int, required bool) string {
 	s := f.text(name)
 	switch {
 	case s == "" && required:
-		return "", refuse("%s is empty", name)
+		f.refuse("%s is empty", name)
 	case !utf8.ValidString(s) || strings.ContainsRune(s, 0):
-		return "", refuse("%s is not text in UTF-8", name)
+		f.refuse("%s is not text in UTF-8", name)
 	case utf8.RuneCountInString(s) > maxRunes:
-		return "", refuse("%s has more than %d characters", name, maxRunes)
+		f.refuse("%s has more than %d characters", name, maxRunes)
 	}
-	return s, nil
+	return s
 }
 
 var (
@@ -150,34 +160,36 @@ func short(s string) string {
 }
 
 // number returns a numeric field. Unless required, an empty field is 0.
-func (f fields) number(name string, required bool) (float64, error) {
+func (f *fields) number(name string, required bool) float64 {
 	s := f.text(name)
 	if s == "" && !required {
-		return 0, nil
+		return 0
 	}
-	return f.r.number(name, s)
+	v, err := f.r.number(name, s)
+	f.fail(err)
+	return v
 }
 
 // price returns a number and records its decimal places.
-func (f fields) price(name string) (float64, error) {
-	v, err := f.number(name, true)
-	if s := strings.TrimRight(f.text(name), "0"); err == nil {
-		if i := strings.IndexAny(s, ".,"); i >= 0 {
-			f.r.places = max(f.r.places, len(s)-i-1)
-		}
+func (f *fields) price(name string) float64 {
+	v := f.number(name, true)
+	s := strings.TrimRight(f.text(name), "0")
+	if i := strings.IndexAny(s, ".,"); i >= 0 {
+		f.r.places = max(f.r.places, len(s)-i-1)
 	}
-	return v, err
+	return v
 }
 
 var counted = regexp.MustCompile(`^(\d+|\d{1,3}(,\d{3})+)$`)
 
 // whole returns a non-negative integer, written as 1234 or 1,234.
-func (f fields) whole(name string) (int64, error) {
-	n, err := strconv.ParseInt(strings.ReplaceAll(f.text(name), ",", ""), 10, 64)
-	if err != nil || !counted.MatchString(f.text(name)) {
-		return 0, refuse("%s is %q, which is not a whole number", name, short(f.text(name)))
+func (f *fields) whole(name string) int64 {
+	s := f.text(name)
+	n, err := strconv.ParseInt(strings.ReplaceAll(s, ",", ""), 10, 64)
+	if err != nil || !counted.MatchString(s) {
+		f.refuse("%s is %q, which is not a whole number", name, short(s))
 	}
-	return n, nil
+	return n
 }
 
 // scales are the multipliers of the units in the calendar.
@@ -185,16 +197,14 @@ var scales = map[string]float64{"": 0, "K": 1e3, "M": 1e6, "B": 1e9, "T": 1e12}
 
 // figure returns a number of the calendar, which may have a unit or be missing. It converts to the unit of the row,
 // which by default is the unit of the row's first number.
-func (f fields) figure(name string, unit *string) (*float64, error) {
+func (f *fields) figure(name string, unit *string) *float64 {
 	s := f.text(name)
 	if s == "" || s == "-" {
-		return nil, nil
+		return nil
 	}
 	bare := strings.TrimRight(s, "%KMBTkmbt ")
 	v, err := f.r.number(name, bare)
-	if err != nil {
-		return nil, err
-	}
+	f.fail(err)
 	own := strings.ToUpper(strings.TrimSpace(s[len(bare):]))
 	row := strings.ToUpper(*unit)
 	switch from, to := scales[own], scales[row]; {
@@ -204,9 +214,9 @@ func (f fields) figure(name string, unit *string) (*float64, error) {
 	case from > 0 && to > 0:
 		v = v * from / to
 	default:
-		return nil, refuse("%s is %q, and the unit of the row is %s", name, short(s), short(*unit))
+		f.refuse("%s is %q, and the unit of the row is %s", name, short(s), short(*unit))
 	}
-	return &v, nil
+	return &v
 }
 
 // layouts lists the time formats; those from local on have no zone.
@@ -218,19 +228,17 @@ var layouts = []string{time.RFC3339, "2006-01-02 15:04:05Z07:00", "2006-01-02 15
 const local = 3
 
 // time parses a field: Unix seconds, milliseconds or microseconds, or one of the time formats.
-func (f fields) time(name string) (time.Time, error) {
+func (f *fields) time(name string) time.Time {
 	s := f.text(name)
 	if hour := f.text("hour"); name == "time" && hour != "" {
 		s += " " + hour
 	}
 	t, err := f.r.parse(s)
 	if err != nil {
-		return t, refuse("%s is %q, %v", name, short(s), err)
+		f.refuse("%s is %q, %v", name, short(s), err)
 	}
-	if err := market.CheckTime(t); err != nil {
-		return t, err
-	}
-	return t.UTC(), nil
+	f.fail(market.CheckTime(t))
+	return t.UTC()
 }
 
 var (

@@ -105,11 +105,11 @@ const patience = 500 * time.Millisecond
 func begin(ctx context.Context, s market.Store, waiting func()) (l market.Load, err error) {
 	done := make(chan struct{})
 	go func() { defer close(done); l, err = s.Begin(ctx) }()
-	told := time.NewTimer(patience)
-	defer told.Stop()
+	notice := time.NewTimer(patience)
+	defer notice.Stop()
 	select {
 	case <-done:
-	case <-told.C:
+	case <-notice.C:
 		if waiting != nil {
 			waiting()
 		}
@@ -131,32 +131,24 @@ type reader struct {
 
 // columnNames lists the columns of each kind with their aliases; the first name is ours. A star marks required
 // columns.
-var columnNames = map[string][][]string{
-	Candles: {{"time*", "timestamp", "date", "datetime", "open_time", "gmt_time", "<date>"}, {"hour", "<time>"},
-		{"open*", "o", "<open>"}, {"high*", "h", "<high>"}, {"low*", "l", "<low>"}, {"close*", "c", "<close>"},
-		{"volume", "v", "tick_volume", "tickvol", "<tickvol>", "<vol>"}, {"symbol", "pair"}},
-	Calendar: {
-		{"time*", "timestamp", "date", "datetime"}, {"hour"}, {"currency*", "ccy"}, {"title*", "event", "name"},
-		{"impact*", "importance"}, {"actual"}, {"forecast", "consensus"}, {"previous"}, {"unit"},
-	},
-	Headlines: {
-		{"time*", "timestamp", "date", "datetime"},
-		{"hour"}, {"title*", "headline"}, {"source"}, {"url", "link"}, {"currencies", "currency"},
-	},
-	COT: {{"date*", "report_date", "as_of"}, {"published"},
-		{"symbol", "pair"}, {"noncommercial_long*", "noncomm_long"}, {"noncommercial_short*", "noncomm_short"},
-		{"commercial_long*", "comm_long"}, {"commercial_short*", "comm_short"}, {"open_interest*"}},
-	Trades: {{"id*", "ticket"}, {"symbol", "pair"}, {"side*", "type", "direction"},
-		{"size*", "lots", "volume"}, {"opened*", "open_time", "entry_time"}, {"closed", "close_time", "exit_time"},
-		{"entry*", "entry_price", "open_price"}, {"exit", "exit_price", "close_price"}, {"stop", "stop_loss", "sl"},
-		{"target", "take_profit", "tp"}, {"pnl", "profit"}, {"currency"}, {"notes", "comment"}},
+var columnNames = map[string]string{
+	Candles: "time* timestamp date datetime open_time gmt_time <date>, hour <time>, open* o <open>, high* h <high>, " +
+		"low* l <low>, close* c <close>, volume v tick_volume tickvol <tickvol> <vol>, symbol pair",
+	Calendar: "time* timestamp date datetime, hour, currency* ccy, title* event name, impact* importance, actual, " +
+		"forecast consensus, previous, unit",
+	Headlines: "time* timestamp date datetime, hour, title* headline, source, url link, currencies currency",
+	COT: "date* report_date as_of, published, symbol pair, noncommercial_long* noncomm_long, " +
+		"noncommercial_short* noncomm_short, commercial_long* comm_long, commercial_short* comm_short, open_interest*",
+	Trades: "id* ticket, symbol pair, side* type direction, size* lots volume, opened* open_time entry_time, " +
+		"closed close_time exit_time, entry* entry_price open_price, exit exit_price close_price, " +
+		"stop stop_loss sl, target take_profit tp, pnl profit, currency, notes comment",
 }
 
 // Kinds returns the kinds of files.
 func Kinds() []string { return slices.Sorted(maps.Keys(columnNames)) }
 
 func refuse(format string, args ...any) error {
-	return footnote.Errorf(footnote.InvalidRequest, format, args...)
+	return footnote.Invalidf(format, args...)
 }
 
 // open reads the header of a file.
@@ -183,48 +175,41 @@ func open(file io.Reader, o Options) (*reader, error) {
 	for i, column := range head {
 		names[i] = strings.ToLower(strings.ReplaceAll(strings.TrimSpace(column), " ", "_"))
 	}
-	for _, aliases := range known {
+	for list := range strings.SplitSeq(known, ", ") {
+		aliases := strings.Fields(list)
 		name, required := strings.CutSuffix(aliases[0], "*")
-		aliases = append([]string{name}, aliases[1:]...)
-		for i, column := range names {
-			if slices.Contains(aliases, column) {
-				if _, twice := r.columns[name]; !twice {
-					r.columns[name] = i
-				}
-			}
-		}
-		if _, there := r.columns[name]; required && !there {
+		aliases[0] = name
+		if i := slices.IndexFunc(names, func(n string) bool { return slices.Contains(aliases, n) }); i >= 0 {
+			r.columns[name] = i
+		} else if required {
 			return nil, refuse("The file has no column %s (or %s). Its first line, which must name the columns, is: "+
 				"%s.", name, strings.Join(aliases[1:], ", "), strings.Join(head, ", "))
 		}
 	}
 	// A date next to a time of day forms one time.
 	if date, hour := slices.Index(names, "date"), slices.Index(names, "time"); date >= 0 && hour >= 0 &&
-		known[0][0] == "time*" {
+		strings.HasPrefix(known, "time*") {
 		r.columns["time"], r.columns["hour"] = date, hour
 	}
-	r.reportUnread(head, o.Unread)
-	return r, nil
-}
-
-// reportUnread reports the unused columns: nothing else would reveal a misspelt optional column.
-func (r *reader) reportUnread(head []string, unread func([]string)) {
-	var list []string
+	// Nothing else would reveal a misspelt optional column.
 	read := slices.Collect(maps.Values(r.columns))
+	var unread []string
 	for i, column := range head {
 		if !slices.Contains(read, i) {
-			list = append(list, strings.TrimSpace(column))
+			unread = append(unread, strings.TrimSpace(column))
 		}
 	}
-	if len(list) > 0 && unread != nil {
-		unread(list)
+	if len(unread) > 0 && o.Unread != nil {
+		o.Unread(unread)
 	}
+	return r, nil
 }
 
 // sink receives the rows of the given kind.
 type sink interface {
-	row(f fields) error // returns why the row is invalid
-	flush(ctx context.Context) error
+	row(f *fields) error // returns why the row is invalid
+	// flush adds the rows since the last flush, or discards them.
+	flush(ctx context.Context, add bool) error
 	finish(ctx context.Context) error // called after the last row
 }
 
@@ -245,7 +230,7 @@ func (r *reader) next(to sink) (why, err error) {
 	case len(record) != r.width:
 		return refuse("it has %d fields, and the first line %d", len(record), r.width), nil
 	}
-	return to.row(fields{r, record}), nil
+	return to.row(&fields{r: r, record: record}), nil
 }
 
 // rows reads all rows. It passes valid rows to the sink as long as they will be loaded.
@@ -253,7 +238,7 @@ func (r *reader) rows(ctx context.Context, o Options, to sink) (rep Report, err 
 	for kept := 1; ; kept++ {
 		why, err := r.next(to)
 		if errors.Is(err, io.EOF) {
-			return rep, to.flush(ctx)
+			return rep, to.flush(ctx, rep.Bad == 0 || o.SkipBad)
 		}
 		if err != nil {
 			return rep, err
@@ -270,10 +255,8 @@ func (r *reader) rows(ctx context.Context, o Options, to sink) (rep Report, err 
 		}
 		if kept >= batch {
 			kept = 0
-			if _, yet := to.(rowChecker); !yet && rep.Bad > 0 && !o.SkipBad {
-				to = rowChecker{to} // nothing will be loaded, so the rest is only checked
-			}
-			if err := to.flush(ctx); err != nil {
+			// With a bad row nothing will be loaded, so the rest is only checked.
+			if err := to.flush(ctx, rep.Bad == 0 || o.SkipBad); err != nil {
 				return rep, err
 			}
 		}
@@ -281,17 +264,4 @@ func (r *reader) rows(ctx context.Context, o Options, to sink) (rep Report, err 
 			o.Progress(rep.Rows)
 		}
 	}
-}
-
-// dropper is a sink that can discard its rows.
-type dropper interface{ drop() }
-
-// rowChecker checks rows and discards them.
-type rowChecker struct{ sink }
-
-func (j rowChecker) flush(context.Context) error {
-	if d, ok := j.sink.(dropper); ok {
-		d.drop()
-	}
-	return nil
 }

@@ -117,7 +117,7 @@ yesterday,1,1,1,1
 	s := open(t)
 	rep, bad := load(t, s, text, minutes)
 	if rep != (importer.Report{Rows: 9, Bad: 6}) || !reflect.DeepEqual(bad, want) {
-		t.Errorf("%+v\n%s", rep, strings.Join(bad, "\n"))
+		t.Errorf("report and bad rows: %+v\n%s", rep, strings.Join(bad, "\n"))
 	}
 	if list, err := s.Symbols(t.Context()); err != nil || len(list) != 0 {
 		t.Errorf("half a file is loaded: %v, %v", list, err)
@@ -125,11 +125,11 @@ yesterday,1,1,1,1
 	o := minutes
 	o.SkipBad = true
 	if rep, _ := load(t, s, text, o); rep.Loaded != 3 {
-		t.Errorf("%+v", rep)
+		t.Errorf("report of the second import: %+v", rep)
 	}
 	if got, err := s.Candles(t.Context(), market.CandleQuery{Symbol: "EURUSD", Timeframe: market.M1}); err != nil ||
 		len(got) != 3 {
-		t.Errorf("%v, %v", got, err)
+		t.Errorf("candles: %v, %v", got, err)
 	}
 }
 
@@ -146,13 +146,13 @@ func TestLargeFile(t *testing.T) {
 	o.Progress = func(rows int) { told = append(told, rows) }
 	if rep, bad := load(t, s, text.String()+"x,1,1,1,1\n", o); rep.Loaded != 0 || len(bad) != 1 ||
 		!strings.HasPrefix(bad[0], "250002: ") {
-		t.Errorf("%+v, %v", rep, bad)
+		t.Errorf("report and bad rows: %+v, %v", rep, bad)
 	}
 	if list, err := s.Symbols(t.Context()); err != nil || len(list) != 0 {
 		t.Errorf("half a file is loaded: %v, %v", list, err)
 	}
 	if !reflect.DeepEqual(told, []int{100_000, 200_000}) {
-		t.Errorf("told of %v", told)
+		t.Errorf("progress reports %v", told)
 	}
 }
 
@@ -170,12 +170,12 @@ func TestZones(t *testing.T) {
 	_, bad := load(t, s, text, o)
 	if len(bad) != 2 || !strings.Contains(bad[0], "3: ") || !strings.Contains(bad[0], "twice") ||
 		!strings.Contains(bad[1], "never occurred") {
-		t.Errorf("%v", bad)
+		t.Errorf("bad rows: %v", bad)
 	}
 	got, err := s.Candles(t.Context(), market.CandleQuery{Symbol: "EURUSD", Timeframe: market.M1})
 	if err != nil || len(got) != 3 || !got[0].Time.Equal(at("2026-07-01 09:00")) ||
 		!got[1].Time.Equal(at("2026-10-25 01:30")) || !got[2].Time.Equal(at("2026-10-25 02:00")) {
-		t.Errorf("%v, %v", got, err)
+		t.Errorf("candles: %v, %v", got, err)
 	}
 }
 
@@ -226,7 +226,7 @@ func TestLongRows(t *testing.T) {
 		"id,symbol,side,size,opened,entry,notes\n1,EURUSD,long,1,2026-11-19 "+
 			"10:00,1,\"a\n\nb\"\n2,EURUSD,hold,1,2026-11-19 10:00,1,\n", o)
 	if rep.Rows != 2 || len(bad) != 1 || !strings.HasPrefix(bad[0], "5: side") {
-		t.Errorf("%+v, %v", rep, bad)
+		t.Errorf("report and bad rows: %+v, %v", rep, bad)
 	}
 }
 
@@ -344,7 +344,7 @@ func TestKilled(t *testing.T) {
 	}
 	fmt.Fprint(in, text.String())
 	if line, err := bufio.NewReader(told).ReadString('\n'); line != "100000\n" {
-		t.Errorf("told of %q, %v", line, err)
+		t.Errorf("the first progress line is %q, %v", line, err)
 	}
 	if err := child.Process.Kill(); err != nil {
 		t.Fatal(err)
@@ -359,7 +359,7 @@ func TestKilled(t *testing.T) {
 		t.Errorf("half a file is loaded: %v, %v", list, err)
 	}
 	if rep, bad := load(t, s, head+row(0), minutes); rep.Loaded != 1 {
-		t.Errorf("%+v, %v", rep, bad)
+		t.Errorf("report after the restart: %+v, %v", rep, bad)
 	}
 }
 
@@ -375,7 +375,7 @@ func TestOtherKinds(t *testing.T) {
 		events[0].Forecast != nil || *events[0].Previous != -0.5 || events[0].Impact != "high" ||
 		*events[1].Actual != 218 || events[1].Unit != "K" || len(bad) != 1 ||
 		bad[0] != `4: impact is "huge"; it must be low, medium or high` {
-		t.Errorf("%+v, %v, %v", events, bad, err)
+		t.Errorf("events and bad rows: %+v, %v, %v", events, bad, err)
 	}
 	_, bad = load(t, s, "time,currency,title,impact,actual,forecast,previous,unit\n2026-11-20 "+
 		"13:30,USD,Permits,low,1.2M,900K,0.001b,\n2026-11-20 14:30,USD,Payrolls,low,50,1.5M,,k\n2026-11-20 "+
@@ -386,7 +386,7 @@ func TestOtherKinds(t *testing.T) {
 		*events[0].Previous != 1 || events[0].Unit != "M" ||
 		*events[1].Actual != 50 || *events[1].Forecast != 1500 || len(bad) != 1 ||
 		bad[0] != `4: forecast is "2K", and the unit of the row is %` {
-		t.Errorf("%+v, %v, %v", events, bad, err)
+		t.Errorf("events and bad rows: %+v, %v, %v", events, bad, err)
 	}
 	_, bad = load(t, s, "time,title,source,url,currencies\n2026-11-19 13:30,\"Euro, "+
 		"\"\"up\"\"\",wire,https://example.org,EUR USD\n2026-11-19 13:30,x,wire,javascript:alert(1),EUR\n",
@@ -394,7 +394,7 @@ func TestOtherKinds(t *testing.T) {
 	news, err := s.Headlines(t.Context(), market.HeadlineQuery{})
 	if err != nil || len(news) != 1 || news[0].Title != `Euro, "up"` || len(news[0].Currencies) != 2 ||
 		!news[0].Synthetic || len(bad) != 1 || !strings.Contains(bad[0], "not the address") {
-		t.Errorf("%+v, %v, %v", news, bad, err)
+		t.Errorf("headlines and bad rows: %+v, %v, %v", news, bad, err)
 	}
 	head := "date,noncommercial_long,noncommercial_short,commercial_long,commercial_short,open_interest\n"
 	_, bad = load(t, s, head+
@@ -408,7 +408,7 @@ func TestOtherKinds(t *testing.T) {
 	if err != nil || len(reports) != 2 || reports[1].NonCommercialLong != 1000 ||
 		!reports[1].Published.Equal(at("2026-11-13 20:30")) || !reports[0].Published.Equal(at("2026-07-10 19:30")) ||
 		len(bad) != 2 {
-		t.Errorf("%+v, %v, %v", reports, bad, err)
+		t.Errorf("reports and bad rows: %+v, %v, %v", reports, bad, err)
 	}
 	head = "ticket,symbol,type,lots,open_time,close_time,open_price,close_price,profit,notes\n"
 	o := importer.Options{Kind: importer.Trades, Org: "acme", User: "ada", SkipBad: true}
@@ -419,7 +419,7 @@ func TestOtherKinds(t *testing.T) {
 	trades, err := s.Trades(t.Context(), market.TradeQuery{Org: "acme", User: "ada", Open: true})
 	if err != nil || len(trades) != 2 || trades[0].PnL != -5.25 || trades[0].Side != "long" ||
 		trades[0].Currency != "" || !trades[1].Closed.IsZero() || len(bad) != 3 {
-		t.Errorf("%+v, %v, %v", trades, bad, err)
+		t.Errorf("trades and bad rows: %+v, %v, %v", trades, bad, err)
 	}
 }
 
@@ -455,7 +455,7 @@ func TestDecimalSigns(t *testing.T) {
 	events, err := s.Events(t.Context(), market.EventQuery{})
 	if err != nil || len(events) != 1 || !events[0].Time.Equal(at("2026-11-19 13:30")) || *events[0].Actual != 3.1 ||
 		*events[0].Forecast != -0.5 {
-		t.Errorf("%+v, %v", events, err)
+		t.Errorf("events: %+v, %v", events, err)
 	}
 }
 
@@ -494,7 +494,7 @@ func TestUnusedColumns(t *testing.T) {
 	o.Unread = func(columns []string) { unread = columns }
 	load(t, open(t), "Date,Time,Open,High,Low,Close,Volume BTC\n2026-11-19,10:00,1,1,1,1,1\n", o)
 	if !reflect.DeepEqual(unread, []string{"Volume BTC"}) {
-		t.Errorf("%q", unread)
+		t.Errorf("unread columns: %q", unread)
 	}
 }
 
@@ -549,7 +549,7 @@ func TestImportWaitsForOtherLoad(t *testing.T) {
 	o.Waiting = cancel // a waiting caller can cancel
 	if rep, err := importer.Import(ctx, stores[1], strings.NewReader("time,open,high,low,close\n"), o); !errors.Is(err,
 		context.Canceled) {
-		t.Errorf("%+v, %v", rep, err)
+		t.Errorf("want the import to wait and be cancelled: %+v, %v", rep, err)
 	}
 }
 

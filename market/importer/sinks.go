@@ -55,7 +55,7 @@ func newSink(ctx context.Context, s market.Store, l market.Load, o Options, r *r
 // list collects rows until they are added.
 type list[T any] struct {
 	kept []T
-	read func(fields) (T, error)
+	read func(*fields) T
 	add  func(context.Context, []T) error
 	// keyed describes the key of a row: of rows with the same key, one would replace the other.
 	keyed string
@@ -63,10 +63,10 @@ type list[T any] struct {
 	seen  map[any]bool
 }
 
-func (l *list[T]) row(f fields) error {
-	v, err := l.read(f)
-	if err != nil {
-		return err
+func (l *list[T]) row(f *fields) error {
+	v := l.read(f)
+	if f.err != nil {
+		return f.err
 	}
 	if l.key != nil {
 		k := l.key(v)
@@ -79,13 +79,14 @@ func (l *list[T]) row(f fields) error {
 	return nil
 }
 
-func (l *list[T]) flush(ctx context.Context) error {
-	err := l.add(ctx, l.kept)
-	l.drop()
+func (l *list[T]) flush(ctx context.Context, add bool) (err error) {
+	if add {
+		err = l.add(ctx, l.kept)
+	}
+	l.kept = l.kept[:0]
 	return err
 }
 
-func (l *list[T]) drop()                        { l.kept = l.kept[:0] }
 func (l *list[T]) finish(context.Context) error { return nil }
 
 // candles is the sink for candles of one symbol.
@@ -144,34 +145,25 @@ func newCandles(ctx context.Context, s market.Store, l market.Load, o Options, r
 	return c, l.Symbol(ctx, c.symbol)
 }
 
-func (c *candles) candle(f fields) (k market.Candle, err error) {
+func (c *candles) candle(f *fields) market.Candle {
 	if s := strings.ToUpper(strings.ReplaceAll(f.text("symbol"), "/", "")); s != "" && s != c.o.Symbol {
-		return k, refuse("it is of %s, and the file of %s", short(s), c.o.Symbol)
+		f.refuse("it is of %s, and the file of %s", short(s), c.o.Symbol)
 	}
-	if k.Time, err = f.time("time"); err != nil {
-		return k, err
+	k := market.Candle{
+		Time: f.time("time"), Open: f.price("open"), High: f.price("high"), Low: f.price("low"),
+		Close: f.price("close"), Volume: f.number("volume", false),
 	}
-	for _, p := range []struct {
-		name string
-		to   *float64
-	}{{"open", &k.Open}, {"high", &k.High}, {"low", &k.Low}, {"close", &k.Close}} {
-		if *p.to, err = f.price(p.name); err != nil {
-			return k, err
-		}
+	f.fail(k.Check(c.o.Timeframe))
+	if f.err == nil && !c.seen.add(k.Time) {
+		f.refuse("an earlier row has the same time")
 	}
-	if k.Volume, err = f.number("volume", false); err != nil {
-		return k, err
-	}
-	if err = k.Check(c.o.Timeframe); err == nil && !c.seen.add(k.Time) {
-		err = refuse("an earlier row has the same time")
-	}
-	if err == nil {
+	if f.err == nil {
 		if apart := k.Time.Sub(c.last).Abs(); c.rows == 1 || c.rows > 1 && apart < c.near {
 			c.near = apart
 		}
 		c.rows, c.last = c.rows+1, k.Time
 	}
-	return k, err
+	return k
 }
 
 // many is the number of rows that must be far apart to count as longer candles.
@@ -218,67 +210,41 @@ const (
 	longNotes = 10_000
 )
 
-func (o Options) event(f fields) (e market.Event, err error) {
-	e.Synthetic = o.Synthetic
-	if e.Time, err = f.time("time"); err != nil {
-		return e, err
+func (o Options) event(f *fields) market.Event {
+	e := market.Event{
+		Synthetic: o.Synthetic, Time: f.time("time"), Currency: strings.ToUpper(f.words("currency", longName, true)),
+		Title: f.words("title", longTitle, true), Impact: strings.ToLower(f.text("impact")),
 	}
-	if e.Currency, err = f.words("currency", longName, true); err != nil {
-		return e, err
+	if market.ImpactLevel(e.Impact) == 0 {
+		f.refuse("impact is %q; it must be low, medium or high", short(e.Impact))
 	}
-	e.Currency = strings.ToUpper(e.Currency)
-	if e.Title, err = f.words("title", longTitle, true); err != nil {
-		return e, err
-	}
-	if e.Impact = strings.ToLower(f.text("impact")); market.ImpactLevel(e.Impact) == 0 {
-		return e, refuse("impact is %q; it must be low, medium or high", short(e.Impact))
-	}
-	if e.Unit, err = f.words("unit", longName, false); err != nil {
-		return e, err
-	}
-	for _, p := range []struct {
-		name string
-		to   **float64
-	}{{"actual", &e.Actual}, {"forecast", &e.Forecast}, {"previous", &e.Previous}} {
-		if *p.to, err = f.figure(p.name, &e.Unit); err != nil {
-			return e, err
-		}
-	}
-	return e, nil
+	e.Unit = f.words("unit", longName, false)
+	e.Actual, e.Forecast = f.figure("actual", &e.Unit), f.figure("forecast", &e.Unit)
+	e.Previous = f.figure("previous", &e.Unit)
+	return e
 }
 
-func (o Options) headline(f fields) (h market.Headline, err error) {
-	h.Synthetic = o.Synthetic
-	if h.Time, err = f.time("time"); err != nil {
-		return h, err
-	}
-	if h.Title, err = f.words("title", longTitle, true); err != nil {
-		return h, err
-	}
-	if h.Source, err = f.words("source", longTitle, false); err != nil {
-		return h, err
-	}
-	if h.URL, err = f.words("url", 2000, false); err != nil {
-		return h, err
+func (o Options) headline(f *fields) market.Headline {
+	h := market.Headline{
+		Synthetic: o.Synthetic, Time: f.time("time"), Title: f.words("title", longTitle, true),
+		Source: f.words("source", longTitle, false), URL: f.words("url", 2000, false),
 	}
 	if u, err := url.Parse(h.URL); h.URL != "" &&
 		(err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "") {
-		return h, refuse("url is %q, which is not the address of a page", short(h.URL))
+		f.refuse("url is %q, which is not the address of a page", short(h.URL))
 	}
-	all, err := f.words("currencies", longTitle, false)
-	h.Currencies = strings.FieldsFunc(strings.ToUpper(all), func(r rune) bool {
-		return strings.ContainsRune(" ,;|/", r)
-	})
-	return h, err
+	all := strings.ToUpper(f.words("currencies", longTitle, false))
+	h.Currencies = strings.FieldsFunc(all, func(r rune) bool { return strings.ContainsRune(" ,;|/", r) })
+	return h
 }
 
 // symbolOf returns the symbol of a row, or that of the file.
-func (o Options) symbolOf(f fields) (string, error) {
+func (o Options) symbolOf(f *fields) string {
 	s := cmp.Or(strings.ToUpper(strings.ReplaceAll(f.text("symbol"), "/", "")), o.Symbol)
-	if err := (market.Symbol{Symbol: s}).Check(); err != nil {
-		return "", refuse("symbol is %q; it must be 1 to 32 capital letters, digits and . _ -", short(s))
+	if (market.Symbol{Symbol: s}).Check() != nil {
+		f.refuse("symbol is %q; it must be 1 to 32 capital letters, digits and . _ -", short(s))
 	}
-	return s, nil
+	return s
 }
 
 var washington = sync.OnceValue(func() *time.Location {
@@ -294,79 +260,41 @@ func published(date time.Time) time.Time {
 	return time.Date(date.Year(), date.Month(), date.Day()+3, 15, 30, 0, 0, washington()).UTC()
 }
 
-func (o Options) report(f fields) (r market.COTReport, err error) {
-	r.Synthetic = o.Synthetic
-	if r.Symbol, err = o.symbolOf(f); err != nil {
-		return r, err
-	}
-	if r.Date, err = f.time("date"); err != nil {
-		return r, err
-	}
+func (o Options) report(f *fields) market.COTReport {
+	r := market.COTReport{Synthetic: o.Synthetic, Symbol: o.symbolOf(f), Date: f.time("date")}
 	r.Published = published(r.Date)
 	if f.text("published") != "" {
-		if r.Published, err = f.time("published"); err != nil {
-			return r, err
-		}
+		r.Published = f.time("published")
 	}
-	for _, p := range []struct {
-		name string
-		to   *int64
-	}{
-		{"noncommercial_long", &r.NonCommercialLong}, {"noncommercial_short", &r.NonCommercialShort},
-		{"commercial_long", &r.CommercialLong}, {"commercial_short", &r.CommercialShort},
-		{"open_interest", &r.OpenInterest},
-	} {
-		if *p.to, err = f.whole(p.name); err != nil {
-			return r, err
-		}
-	}
-	return r, nil
+	r.NonCommercialLong, r.NonCommercialShort = f.whole("noncommercial_long"), f.whole("noncommercial_short")
+	r.CommercialLong, r.CommercialShort = f.whole("commercial_long"), f.whole("commercial_short")
+	r.OpenInterest = f.whole("open_interest")
+	return r
 }
 
 var sides = map[string]string{"long": "long", "buy": "long", "short": "short", "sell": "short"}
 
-func (o Options) trade(f fields) (t market.Trade, err error) {
-	t.Synthetic = o.Synthetic
-	if t.ID, err = f.words("id", 100, true); err != nil {
-		return t, err
+func (o Options) trade(f *fields) market.Trade {
+	t := market.Trade{
+		Synthetic: o.Synthetic, ID: f.words("id", 100, true), Symbol: o.symbolOf(f),
+		Side: sides[strings.ToLower(f.text("side"))],
 	}
-	if t.Symbol, err = o.symbolOf(f); err != nil {
-		return t, err
+	if t.Side == "" {
+		f.refuse("side is %q; it must be long or short", short(f.text("side")))
 	}
-	if t.Side = sides[strings.ToLower(f.text("side"))]; t.Side == "" {
-		return t, refuse("side is %q; it must be long or short", short(f.text("side")))
-	}
-	if t.Opened, err = f.time("opened"); err != nil {
-		return t, err
-	}
+	t.Opened = f.time("opened")
 	over := f.text("closed") != ""
 	if over {
-		if t.Closed, err = f.time("closed"); err != nil {
-			return t, err
-		}
-		if t.Closed.Before(t.Opened) {
-			return t, refuse("it was closed before it was opened")
+		if t.Closed = f.time("closed"); t.Closed.Before(t.Opened) {
+			f.refuse("it was closed before it was opened")
 		}
 	}
-	for _, p := range []struct {
-		name     string
-		to       *float64
-		required bool
-	}{
-		{"size", &t.Size, true}, {"entry", &t.Entry, true},
-		{"exit", &t.Exit, over}, {"stop", &t.Stop, false}, {"target", &t.Target, false}, {"pnl", &t.PnL, over},
-	} {
-		if *p.to, err = f.number(p.name, p.required); err != nil {
-			return t, err
-		}
-	}
+	t.Size, t.Entry, t.Exit = f.number("size", true), f.number("entry", true), f.number("exit", over)
+	t.Stop, t.Target, t.PnL = f.number("stop", false), f.number("target", false), f.number("pnl", over)
 	if t.Size <= 0 {
-		return t, refuse("size is %v; it must be more than 0", t.Size)
+		f.refuse("size is %v; it must be more than 0", t.Size)
 	}
-	if t.Currency, err = f.words("currency", longName, false); err != nil {
-		return t, err
-	}
-	t.Currency = cmp.Or(strings.ToUpper(t.Currency), o.Currency)
-	t.Notes, err = f.words("notes", longNotes, false)
-	return t, err
+	t.Currency = cmp.Or(strings.ToUpper(f.words("currency", longName, false)), o.Currency)
+	t.Notes = f.words("notes", longNotes, false)
+	return t
 }

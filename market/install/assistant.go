@@ -4,6 +4,7 @@ import (
 	"context"
 	_ "embed"
 	"encoding/json"
+	"net/http"
 
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/agent"
@@ -39,7 +40,15 @@ func openModule(_ context.Context, e module.Env) (*module.Opened, error) {
 		Assistants: []*agent.Assistant{chartAnalyst(e, m, boards, prices)},
 		Serve: func(o *httpapi.Options) {
 			o.Protocols = append(o.Protocols, chart.New(), endpoint.New(boards, m))
-			o.About.Features.Charts = m != nil
+			if m != nil {
+				o.Charts = newCandleCheck(m).any
+				noChart := func(r *http.Request) bool {
+					return endpoint.NoChart(r.Context(), m, r.PathValue("symbol"), r.PathValue("timeframe"))
+				}
+				o.NoPage = map[string]func(*http.Request) bool{
+					"/chart/{symbol}": noChart, "/chart/{symbol}/{timeframe}": noChart,
+				}
+			}
 		},
 		Document: board.IsBoard,
 		Forget: func(ctx context.Context, p footnote.Principal) ([]module.Deleted, error) {
@@ -56,11 +65,15 @@ var systemPrompt string
 
 // chartAnalyst returns the assistant that reads a market and draws on the user's chart.
 func chartAnalyst(e module.Env, m market.Market, boards *board.Boards, prices *drawing.Prices) *agent.Assistant {
+	system := prompt.Blocks(systemPrompt)
 	as := &agent.Assistant{
 		Name: chart.Assistant, Title: "Chart analyst",
 		Description: "Reads a market, and draws on your chart with reasons.",
-		Opening: func(context.Context, footnote.Principal, []string) (json.RawMessage, []string, error) {
-			return nil, nil, nil
+		Opening: func(_ context.Context, _ footnote.Principal, asked []string) (json.RawMessage, []string, error) {
+			if len(asked) > 0 {
+				return nil, nil, footnote.Invalidf("The assistant chart reads a market and has no sources.")
+			}
+			return system, nil, nil
 		},
 	}
 	if m == nil {
@@ -80,14 +93,6 @@ func chartAnalyst(e module.Env, m market.Market, boards *board.Boards, prices *d
 	as.Policy = agent.Policy{Deny: e.Config.Tools.Deny}
 	for _, t := range as.Tools {
 		as.Policy.Approve = append(as.Policy.Approve, t.Spec().Name) // visible, and undone with a key
-	}
-	system := prompt.Blocks(systemPrompt)
-	as.Opening = func(_ context.Context, _ footnote.Principal, asked []string) (json.RawMessage, []string, error) {
-		if len(asked) > 0 {
-			return nil, nil, footnote.Errorf(footnote.InvalidRequest,
-				"The assistant chart reads a market and has no sources.")
-		}
-		return system, nil, nil
 	}
 	return as
 }

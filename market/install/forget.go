@@ -3,11 +3,8 @@ package install
 import (
 	"context"
 	"errors"
-	"io/fs"
-	"os"
 
 	"github.com/footnotehq/footnote"
-	"github.com/footnotehq/footnote/config"
 	"github.com/footnotehq/footnote/internal/module"
 	"github.com/footnotehq/footnote/market/board"
 	"github.com/footnotehq/footnote/market/open"
@@ -26,13 +23,8 @@ func forget(ctx context.Context, boards *board.Boards, where string, p footnote.
 
 // forgetTrades deletes a person's trade journal; there is none without a market.
 func forgetTrades(ctx context.Context, where string, p footnote.Principal) (n int, there bool, err error) {
-	if where == "" {
+	if where == "" || open.Missing(where) {
 		return 0, false, nil
-	}
-	if !config.PostgresURL(where) {
-		if _, err := os.Stat(where); errors.Is(err, fs.ErrNotExist) {
-			return 0, false, nil
-		}
 	}
 	store, err := open.Store(ctx, where)
 	if err != nil {

@@ -7,7 +7,9 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/footnotehq/footnote"
@@ -49,41 +51,62 @@ func openMarket(c config.Config, log *slog.Logger) (m market.Market, close func(
 }
 
 // check opens the market's database as the server would, but does not create a missing file.
-func check(ctx context.Context, c config.Config, scope doctor.Scope) []doctor.Check {
+func check(ctx context.Context, c config.Config, r *doctor.Report) {
 	where := string(c.Market.Store)
-	if where == "" {
-		return nil
+	if where == "" || r.Skips(ctx, "market", where, "") {
+		return
 	}
-	if skip, ok := scope.Unchecked(ctx, "market", where); ok {
-		return []doctor.Check{skip}
-	}
-	if !config.PostgresURL(where) {
-		if _, err := os.Stat(where); errors.Is(err, fs.ErrNotExist) {
-			return []doctor.Check{
-				doctor.Warn("market", where+" does not exist yet; load data with footnote market import"),
-			}
-		}
+	if open.Missing(where) {
+		r.Warn("market", where+" does not exist yet; load data with footnote market import")
+		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, 15*time.Second)
 	defer cancel()
+	var symbols []market.Symbol
 	store, err := open.Store(ctx, where)
-	if err != nil {
-		return []doctor.Check{doctor.Fail("market", footnote.MessageOf(err))}
-	}
-	symbols, err := store.Symbols(ctx)
-	if err = errors.Join(err, store.Close()); err != nil {
-		return []doctor.Check{doctor.Fail("market", footnote.MessageOf(err))}
-	}
-	if len(symbols) == 0 {
-		return []doctor.Check{doctor.Warn("market", "no symbols; load candles with footnote market import")}
+	if err == nil {
+		symbols, err = store.Symbols(ctx)
+		err = errors.Join(err, store.Close())
 	}
 	words := doctor.Counted(len(symbols), "symbol")
-	for _, s := range symbols {
-		if s.Synthetic {
-			return []doctor.Check{doctor.OK("market", words+", of which some are synthetic")}
-		}
+	switch {
+	case err != nil:
+		r.Fail("market", footnote.MessageOf(err))
+	case len(symbols) == 0:
+		r.Warn("market", "no symbols; load candles with footnote market import")
+	case slices.ContainsFunc(symbols, func(s market.Symbol) bool { return s.Synthetic }):
+		r.OK("market", words+", of which some are synthetic")
+	default:
+		r.OK("market", words)
 	}
-	return []doctor.Check{doctor.OK("market", words)}
+}
+
+// candleCheck finds out whether a market has candles. They are only ever added, so it asks until there are some.
+type candleCheck struct {
+	market market.Data
+	found  atomic.Bool
+}
+
+func newCandleCheck(m market.Data) *candleCheck { return &candleCheck{market: m} }
+
+// maxCandleCheck limits the time of a check, because the page waits for it.
+const maxCandleCheck = 250 * time.Millisecond
+
+// any reports whether there are candles, or whether that is unknown: then the page of charts says why.
+func (c *candleCheck) any(ctx context.Context) bool {
+	if c.found.Load() {
+		return true
+	}
+	ctx, cancel := context.WithTimeout(ctx, maxCandleCheck)
+	defer cancel()
+	symbols, err := c.market.Symbols(ctx)
+	if err != nil {
+		return true
+	}
+	if slices.ContainsFunc(symbols, func(s market.Symbol) bool { return len(s.Timeframes) > 0 }) {
+		c.found.Store(true)
+	}
+	return c.found.Load()
 }
 
 // inventMarket generates the demo's market if it is missing. It writes a temporary file first, so that nobody opens
@@ -129,7 +152,7 @@ func writeMarket(ctx context.Context, path string) (err error) {
 // lazyMarket is a market database that opens in the background. Calls wait for it up to their deadline.
 type lazyMarket struct {
 	open   func(context.Context) (market.Store, error)
-	ctx    context.Context // canceled by close
+	ctx    context.Context // cancelled by close
 	cancel context.CancelFunc
 	wg     sync.WaitGroup
 

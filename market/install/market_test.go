@@ -2,6 +2,7 @@ package install
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -19,13 +20,18 @@ import (
 func TestDoctorChecksMarket(t *testing.T) {
 	var c config.Config
 	c.Market.Store = config.Secret(markettest.Small(t))
-	scope := doctor.Scope{Hosts: func(string) []string { return nil }}
-	if got := check(t.Context(), c, scope); len(got) != 1 || got[0] != (doctor.OK("market", "1 symbol")) {
+	examine := func() (got doctor.Report) {
+		got.Hosts = func(string) []string { return nil }
+		check(t.Context(), c, &got)
+		return got
+	}
+	loaded := doctor.Check{What: "market", State: "ok", Detail: "1 symbol"}
+	if got := examine().Checks; len(got) != 1 || got[0] != loaded {
 		t.Errorf("a loaded market: %v", got)
 	}
 	missing := filepath.Join(t.TempDir(), "market.db")
 	c.Market.Store = config.Secret(missing)
-	if got := check(t.Context(), c, scope); len(got) != 1 || got[0].State != "warn" ||
+	if got := examine().Checks; len(got) != 1 || got[0].State != "warn" ||
 		!strings.Contains(got[0].Detail, "market import") {
 		t.Errorf("a missing market: %v", got)
 	}
@@ -35,8 +41,8 @@ func TestDoctorChecksMarket(t *testing.T) {
 	if err := os.WriteFile(missing, []byte("this is no database, only some text"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if got := check(t.Context(), c, scope); len(got) != 1 || !got[0].Failed() {
-		t.Errorf("no database: %v", got)
+	if got := examine(); len(got.Checks) != 1 || !got.Failed() {
+		t.Errorf("no database: %v", got.Checks)
 	}
 }
 
@@ -67,5 +73,50 @@ func TestMarketReopensAfterFailure(t *testing.T) {
 	}
 	if _, err := l.Symbols(t.Context()); err == nil {
 		t.Fatal("a closed market answers")
+	}
+}
+
+// TestCandleCheck checks a market without candles, one that is down, and one into which candles are loaded meanwhile.
+func TestCandleCheck(t *testing.T) {
+	ctx := t.Context()
+	s, err := sqlite.Open(ctx, filepath.Join(t.TempDir(), "market.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	load := func(add func(market.Load) error) {
+		t.Helper()
+		l, err := s.Begin(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(add(l), l.Commit(ctx)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c := newCandleCheck(s)
+	if c.any(ctx) {
+		t.Error("an empty market has candles")
+	}
+	load(func(l market.Load) error {
+		return l.Symbol(ctx, market.Symbol{Symbol: "EURUSD", Base: "EUR", Quote: "USD"})
+	})
+	if c.any(ctx) {
+		t.Error("a symbol without candles has candles")
+	}
+	load(func(l market.Load) error {
+		return l.Candles(ctx, "EURUSD", market.H1, []market.Candle{
+			{Time: markettest.Begins, Open: 1.1, High: 1.2, Low: 1, Close: 1.1},
+		})
+	})
+	if !c.any(ctx) {
+		t.Error("loaded candles are not found")
+	}
+	down := newLazyMarket(func(context.Context) (market.Store, error) {
+		return nil, market.Down(market.Database, "its disk is full.", nil)
+	})
+	defer down.close()
+	if !newCandleCheck(down).any(ctx) {
+		t.Error("a market that is down counts as empty")
 	}
 }

@@ -36,9 +36,7 @@ func Small(t *testing.T) (path string) {
 		t.Fatal(err)
 	}
 	if err := errors.Join(
-		l.Symbol(t.Context(), market.Symbol{
-			Symbol: "EURUSD", Name: "Euro", Base: "EUR", Quote: "USD", Digits: 5,
-		}),
+		l.Symbol(t.Context(), market.Symbol{Symbol: "EURUSD", Name: "Euro", Base: "EUR", Quote: "USD", Digits: 5}),
 		l.Candles(t.Context(), "EURUSD", market.M1, list),
 		l.Events(t.Context(), []market.Event{
 			{Time: Begins, Currency: "USD", Title: "CPI y/y", Impact: "high", Forecast: new(2.5), Unit: "%"},

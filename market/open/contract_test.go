@@ -108,7 +108,7 @@ func with(t *testing.T, s market.Store, f func(market.Load) error) {
 		t.Fatal(err)
 	}
 	if err := l.Rollback(); err != nil {
-		t.Fatalf("roll back what is committed: %v", err)
+		t.Fatalf("roll back a committed load: %v", err)
 	}
 }
 
@@ -425,11 +425,13 @@ func unknown(t *testing.T, s market.Store) {
 		{
 			Symbol:    "EURUSD",
 			Timeframe: "2h",
-		}, {
+		},
+		{
 			Symbol:    "EURUSD",
 			Timeframe: market.H1,
 			Limit:     market.MaxCandles + 1,
-		}, {Symbol: "EURUSD", Timeframe: market.H1, Limit: -1},
+		},
+		{Symbol: "EURUSD", Timeframe: market.H1, Limit: -1},
 		{Symbol: "EURUSD", Timeframe: market.H1, From: at("2026-11-19 10:00"), To: at("2026-11-19 10:00")},
 	} {
 		if _, err := s.Candles(t.Context(), q); footnote.CodeOf(err) != footnote.InvalidRequest {
@@ -561,12 +563,12 @@ func positions(t *testing.T, s market.Store) {
 	with(t, s, func(l market.Load) error { return l.COT(t.Context(), list[:3]) })
 	if got, err := s.COT(t.Context(), market.COTQuery{Symbol: "EURUSD"}); err != nil ||
 		!reflect.DeepEqual(got, list[4:]) {
-		t.Errorf("%v, %v", got, err)
+		t.Errorf("reports: %v, %v", got, err)
 	}
 	// The newest known report is the newest published one.
 	if got, err := s.COT(t.Context(), market.COTQuery{Symbol: "EURUSD", To: list[9].Published, Limit: 1}); err != nil ||
 		!reflect.DeepEqual(got, list[8:9]) {
-		t.Errorf("%v, %v", got, err)
+		t.Errorf("newest report before its publication: %v, %v", got, err)
 	}
 }
 

@@ -3,6 +3,9 @@ package open
 
 import (
 	"context"
+	"errors"
+	"io/fs"
+	"os"
 
 	"github.com/footnotehq/footnote/config"
 	"github.com/footnotehq/footnote/market"
@@ -23,4 +26,10 @@ func Store(ctx context.Context, where string) (market.Store, error) {
 		return nil, err // not a Store that holds a nil pointer
 	}
 	return store, nil
+}
+
+// Missing reports whether a market is in a SQLite file that does not exist yet.
+func Missing(where string) bool {
+	_, err := os.Stat(where)
+	return !config.PostgresURL(where) && errors.Is(err, fs.ErrNotExist)
 }

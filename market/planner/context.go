@@ -100,13 +100,7 @@ func parseUnix(s string) int64 {
 
 // levelOf returns the price of a horizontal line or ray.
 func levelOf(d drawing.Drawing) (price float64, ok bool) {
-	switch {
-	case d.Type == drawing.HorizontalLine && d.Price != nil:
-		return *d.Price, true
-	case d.Type == drawing.HorizontalRay && len(d.Anchors) == 1:
-		return d.Anchors[0].Price, true
-	}
-	return 0, false
+	return d.Level(), d.IsLevel() && d.Level() != 0
 }
 
 // hasName reports whether the label or a tag of a drawing contains a name, such as support.

@@ -1,6 +1,7 @@
 package planner
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -40,7 +41,7 @@ func (r *request) draw(t *turn, w *writer) *toolCall {
 		return nil
 	}
 	strokes, missing := r.strokes(t, b)
-	done := t.drawCalls()
+	done := t.answered("draw_")
 	next := 0
 	outcome := make([]*offline.Call, len(strokes))
 	for i, s := range strokes {
@@ -90,35 +91,27 @@ func lowerFirst(s string) string { return strings.ToLower(s[:1]) + s[1:] }
 
 // strokes returns the drawings for a request, and a description of each that cannot be drawn.
 func (r *request) strokes(t *turn, b *bars) (list []stroke, missing []string) {
-	var err string
 	switch r.kind {
 	case "trendline":
-		list, err = r.trendline(t, b)
+		return r.trendline(t, b)
 	case "fib":
-		list, err = r.fib(t, b)
-	default:
-		levels := swing.Levels(b.swings, b.tolerance)
-		for _, side := range []struct {
-			wanted, above bool
-			what, color   string
-		}{{r.support, false, "Support", "#26a69a"}, {r.resist, true, "Resistance", "#ef5350"}} {
-			if !side.wanted {
-				continue
-			}
-			l, ok := mostTouched(swing.Beyond(levels, b.close, b.tolerance, side.above))
-			if !ok {
-				where := map[bool]string{true: "above", false: "below"}[side.above]
-				missing = append(missing,
-					"There is no "+lowerFirst(side.what)+" to draw: no swing of these candles is clearly "+where+
-						" the price.")
-				continue
-			}
-			list = append(list, t.level(b, l, side.what, side.color))
-		}
-		return list, missing
+		return r.fib(t, b)
 	}
-	if err != "" {
-		missing = append(missing, err)
+	levels := swing.Levels(b.swings, b.tolerance)
+	for _, side := range []struct {
+		wanted, above bool
+		what, color   string
+	}{{r.support, false, "Support", "#26a69a"}, {r.resist, true, "Resistance", "#ef5350"}} {
+		if !side.wanted {
+			continue
+		}
+		if l, ok := mostTouched(swing.Beyond(levels, b.close, b.tolerance, side.above)); ok {
+			list = append(list, t.level(b, l, side.what, side.color))
+			continue
+		}
+		where := map[bool]string{true: "above", false: "below"}[side.above]
+		missing = append(missing, "There is no "+lowerFirst(side.what)+
+			" to draw: no swing of these candles is clearly "+where+" the price.")
 	}
 	return list, missing
 }
@@ -144,14 +137,15 @@ func (t *turn) level(b *bars, l swing.Level, what, color string) stroke {
 	for _, s := range l.Touches {
 		times = append(times, b.when(s))
 	}
-	beyond := map[string]string{"Support": "below", "Resistance": "above"}[what]
-	notes := fmt.Sprintf(
-		"The price of %s turned within %s of it at %s. A close %s it by more than that would make it wrong.",
-		t.at.timeframe, b.price(b.tolerance), joinWords(last(times, 12)), beyond)
+	beyond, margin := breach{above: what == "Resistance", by: b.tolerance}, " by more than that"
+	notes := fmt.Sprintf("The price of %s turned within %s of it at %s.", t.at.timeframe, b.price(b.tolerance),
+		joinWords(last(times, 12)))
 	if len(times) == 1 {
-		notes = fmt.Sprintf("The price of %s turned here once, at %s. A close %s it would make it wrong.",
-			t.at.timeframe, times[0], beyond)
+		beyond.by, margin = 0, ""
+		notes = fmt.Sprintf("The price of %s turned here once, at %s.", t.at.timeframe, times[0])
 	}
+	beyond.find(b, l.Touches[0].Bar, func(int) float64 { return l.Price })
+	notes += cmp.Or(beyond.note(b, margin), fmt.Sprintf(" A close %s it%s would make it wrong.", beyond.side(), margin))
 	importance := map[bool]string{true: "high", false: "medium"}[len(l.Touches) > 2]
 	return stroke{
 		tool: "draw_horizontal_line", existing: t.levelAt(l.Price, b.tolerance, ""), name: what,
@@ -160,9 +154,8 @@ func (t *turn) level(b *bars, l swing.Level, what, color string) stroke {
 			"tags": []string{strings.ToLower(what), "swing"}, "importance": importance,
 		},
 		describe: func(w *writer) {
-			w.Text("**")
-			w.num(b.marketTable, l.At.Bar, columnOf(l.At), b.Digits)
-			w.Text("**; the price turned there or close by at ")
+			w.row(b.marketTable, l.At.Bar,
+				fmt.Sprintf("**{%s %d}**; the price turned there or close by at ", columnOf(l.At), b.Digits))
 			shown := last(l.Touches, maxTouches)
 			for i, s := range shown {
 				switch {
@@ -171,12 +164,16 @@ func (t *turn) level(b *bars, l swing.Level, what, color string) stroke {
 				case i > 0:
 					w.Text(", ")
 				}
-				w.when(b.marketTable, s.Bar, "time")
+				w.cell(b.marketTable, s.Bar, "time", "time")
 			}
 			if len(shown) < len(l.Touches) {
 				w.Text(", and before")
 			}
 			w.Text(".")
+			if margin != "" {
+				margin = " by more than `" + b.price(b.tolerance) + "`"
+			}
+			w.breach(b, beyond, margin)
 		},
 	}
 }
@@ -221,7 +218,7 @@ func (t *turn) drawingBetween(kind string, b *bars, from, to swing.Swing) string
 
 // trendline draws a line through the last two lows if the last swing went up, and through the last two highs if it went
 // down. A request may name lows or highs instead.
-func (r *request) trendline(t *turn, b *bars) (list []stroke, missing string) {
+func (r *request) trendline(t *turn, b *bars) (list []stroke, missing []string) {
 	n := len(b.turns)
 	highs := r.highs || n > 0 && !r.lows && !b.turns[n-1].High
 	var ends []swing.Swing
@@ -231,7 +228,7 @@ func (r *request) trendline(t *turn, b *bars) (list []stroke, missing string) {
 		}
 	}
 	if ends = last(ends, 2); len(ends) < 2 {
-		return nil, "There are not two such swings in these candles, so there is no trendline to draw."
+		return nil, []string{"There are not two such swings in these candles, so there is no trendline to draw."}
 	}
 	side, tag, color := "lows", "support", "#26a69a"
 	if highs {
@@ -244,10 +241,20 @@ func (r *request) trendline(t *turn, b *bars) (list []stroke, missing string) {
 	case highs:
 		why = "the last swing went down, so the line goes over it"
 	}
+	beyond := breach{above: highs}
+	beyond.find(b, ends[0].Bar, func(bar int) float64 {
+		slope := (ends[1].Price - ends[0].Price) / float64(ends[1].Bar-ends[0].Bar)
+		return ends[0].Price + slope*float64(bar-ends[0].Bar)
+	})
 	notes := fmt.Sprintf(
 		"The last two swing %s of %s are %s and %s (%s). Two points make any line: a third touch would make it worth "+
-			"more, and a close beyond it wrong.",
+			"more",
 		side, t.at.timeframe, b.describe(ends[0]), b.describe(ends[1]), why)
+	if beyond.count > 0 {
+		notes += "." + beyond.note(b, "")
+	} else {
+		notes += ", and a close beyond it wrong."
+	}
 	return []stroke{{
 		tool: "draw_trendline", existing: t.drawingBetween(drawing.Trendline, b, ends[0], ends[1]),
 		name: "The trendline of the last swing " + side,
@@ -260,12 +267,13 @@ func (r *request) trendline(t *turn, b *bars) (list []stroke, missing string) {
 			w.Text(" through ")
 			w.swing(b, ends[1])
 			w.Text("; " + why + ".")
+			w.breach(b, beyond, "")
 		},
-	}}, ""
+	}}, nil
 }
 
 // fib draws a retracement of the last swing in the requested direction.
-func (r *request) fib(t *turn, b *bars) (list []stroke, missing string) {
+func (r *request) fib(t *turn, b *bars) (list []stroke, missing []string) {
 	from, to := -1, -1
 	for i := len(b.turns) - 1; i > 0 && from < 0; i-- {
 		if down := b.turns[i-1].High; r.down == r.up || down == r.down {
@@ -273,11 +281,14 @@ func (r *request) fib(t *turn, b *bars) (list []stroke, missing string) {
 		}
 	}
 	if from < 0 {
-		return nil, "There is no such swing in these candles, so there is no retracement to draw."
+		return nil, []string{"There is no such swing in these candles, so there is no retracement to draw."}
 	}
 	begin, end := b.turns[from], b.turns[to]
-	notes := fmt.Sprintf("The last swing of %s from a %s to a %s went from %s to %s. Beyond %s it would be wrong.",
-		t.at.timeframe, columnOf(begin), columnOf(end), b.describe(begin), b.describe(end), b.price(begin.Price))
+	beyond := breach{above: begin.High}
+	beyond.find(b, end.Bar, func(int) float64 { return begin.Price })
+	notes := fmt.Sprintf("The last swing of %s from a %s to a %s went from %s to %s.", t.at.timeframe, columnOf(begin),
+		columnOf(end), b.describe(begin), b.describe(end))
+	notes += cmp.Or(beyond.note(b, ""), fmt.Sprintf(" Beyond %s it would be wrong.", b.price(begin.Price)))
 	return []stroke{{
 		tool: "draw_fibonacci", existing: t.drawingBetween(drawing.Fibonacci, b, begin, end),
 		name: fmt.Sprintf("The retracement of the last swing from %s to %s", columnOf(begin), columnOf(end)),
@@ -295,8 +306,9 @@ func (r *request) fib(t *turn, b *bars) (list []stroke, missing string) {
 				w.retracement(b, begin, end, share)
 			}
 			w.Text(".")
+			w.breach(b, beyond, "")
 		},
-	}}, ""
+	}}, nil
 }
 
 // retracement writes the price at a share of a retracement.

@@ -48,18 +48,12 @@ func (w *writer) drawing(t marketTable, row int) {
 	w.Text("\n- " + strings.ReplaceAll(said("type"), "_", " "))
 	for _, column := range []string{"label", "text"} {
 		if said(column) != "" {
-			w.Text(" “")
-			w.words(t, row, column)
-			w.Text("”")
+			w.row(t, row, " “{"+column+" text}”")
 		}
 	}
 	switch said("type") {
 	case drawing.LongPosition, drawing.ShortPosition:
-		w.Text(", " + said("status"))
-		for _, p := range [][2]string{{": entry ", "entry"}, {", target ", "take_profit"}, {", stop ", "stop_loss"}} {
-			w.Text(p[0])
-			w.num(t, row, p[1], -1)
-		}
+		w.row(t, row, ", "+said("status")+": entry {entry}, target {take_profit}, stop {stop_loss}")
 	default:
 		w.place(t, row, " at ", "price", "time")
 		w.place(t, row, " to ", "price_2", "time_2")
@@ -68,10 +62,8 @@ func (w *writer) drawing(t marketTable, row int) {
 	if timeframe := said("timeframe"); timeframe != "" {
 		w.Text("`" + timeframe + "`, ")
 	}
-	w.Text("`" + said("id") + "`, drawn by " + map[bool]string{
-		true:  "you",
-		false: "the assistant",
-	}[said("drawn_by") == drawing.Human])
+	by := map[bool]string{true: "you", false: "the assistant"}[said("drawn_by") == drawing.Human]
+	w.Text("`" + said("id") + "`, drawn by " + by)
 	for _, fact := range []string{"hidden", "locked"} {
 		if t.at(row, fact) == true {
 			w.Text(", " + fact)
@@ -82,14 +74,11 @@ func (w *writer) drawing(t marketTable, row int) {
 
 // place writes a price and a time. It leaves out the one that the row lacks.
 func (w *writer) place(t marketTable, row int, before, price, at string) {
-	_, priced := t.value(row, price)
-	if priced {
-		w.Text(before)
-		w.num(t, row, price, -1)
+	if _, priced := t.value(row, price); priced {
+		w.row(t, row, before+"{"+price+"}")
 		before = ", "
 	}
 	if t.at(row, at) != nil {
-		w.Text(before)
-		w.when(t, row, at)
+		w.row(t, row, before+"{"+at+" time}")
 	}
 }

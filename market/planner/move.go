@@ -1,6 +1,7 @@
 package planner
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 
@@ -43,6 +44,7 @@ func (r *request) move(t *turn, w *writer) *toolCall {
 		w.Text("I moved " + m.name + " from `" + b.price(m.from) + "` " + m.direction + " to ")
 		w.swing(b, m.to)
 		w.Text(", " + m.which + ".")
+		w.breach(b, m.beyond, "")
 	}
 	if m.chosen != "" {
 		w.Text(" " + m.chosen)
@@ -76,6 +78,7 @@ type movement struct {
 	direction string
 	which     string // description of the swing
 	chosen    string // how the drawing was chosen, if there were several
+	beyond    breach // of the swing's price
 	input     map[string]any
 }
 
@@ -179,12 +182,11 @@ func (r *request) target(b *bars, from float64) (s swing.Swing, newest, ok bool)
 func (r *request) update(t *turn, b *bars, d drawing.Drawing, m *movement) map[string]any {
 	reason := fmt.Sprintf("You asked to move it to the last swing %s: %s of %s is %s.", r.swingKind(), m.which,
 		t.at.timeframe, b.describe(m.to))
-	beyond := map[bool]string{true: "below", false: "above"}[r.support]
-	in := map[string]any{
-		"drawingId": d.ID, "reason": offline.UpperFirst(reason),
-		"notes": fmt.Sprintf("A swing %s of %s is here: %s. A close %s it would make it wrong.", r.swingKind(),
-			t.at.timeframe, b.describe(m.to), beyond),
-	}
+	m.beyond = breach{above: !r.support}
+	m.beyond.find(b, m.to.Bar, func(int) float64 { return m.to.Price })
+	notes := fmt.Sprintf("A swing %s of %s is here: %s.", r.swingKind(), t.at.timeframe, b.describe(m.to)) +
+		cmp.Or(m.beyond.note(b, ""), fmt.Sprintf(" A close %s it would make it wrong.", m.beyond.side()))
+	in := map[string]any{"drawingId": d.ID, "reason": offline.UpperFirst(reason), "notes": notes}
 	if d.Version > 0 {
 		in["version"] = d.Version
 	}

@@ -3,8 +3,10 @@
 package planner
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/footnotehq/footnote/model"
@@ -63,8 +65,7 @@ func step(req model.Request) offline.Answer {
 type writer struct{ offline.Writer }
 
 const offlineBadge = "_Offline planner: no AI model is connected, so a few plain requests are carried out by fixed " +
-	"rules. " +
-	"To connect one: `export ANTHROPIC_API_KEY=…`_"
+	"rules. To connect one: `export ANTHROPIC_API_KEY=…`_"
 
 // suggestions are requests that the planner understands, each with the main tool that it needs.
 var suggestions = []struct{ said, tool string }{
@@ -117,10 +118,7 @@ func (r *request) next(t *turn, w *writer) *toolCall {
 	case "events":
 		return r.events(t, w)
 	}
-	symbol := r.symbol
-	if symbol == "" {
-		symbol = t.at.symbol
-	}
+	symbol := cmp.Or(r.symbol, t.at.symbol)
 	tool := map[string]string{
 		"price":     "get_current_price",
 		"cot":       "get_cot_positioning",
@@ -146,13 +144,9 @@ func (r *request) next(t *turn, w *writer) *toolCall {
 	return nil
 }
 
-// drawCalls returns the answered drawing calls of the last request, in order.
-func (t *turn) drawCalls() []*offline.Call {
-	var list []*offline.Call
-	for _, c := range t.h.Calls {
-		if strings.HasPrefix(c.Name, "draw_") && c.Answered {
-			list = append(list, c)
-		}
-	}
-	return list
+// answered returns the answered calls of the last request to tools whose names begin with a prefix, in order.
+func (t *turn) answered(prefix string) []*offline.Call {
+	return slices.DeleteFunc(slices.Clone(t.h.Calls), func(c *offline.Call) bool {
+		return !c.Answered || !strings.HasPrefix(c.Name, prefix)
+	})
 }

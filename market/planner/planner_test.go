@@ -259,15 +259,17 @@ func TestChartDrawsLevels(t *testing.T) {
 	}
 	support, resistance := c.drawn[0], c.drawn[1]
 	if support["price"] != 1.1 || support["label"] != "Support" ||
-		!strings.Contains(support["notes"].(string), "at 2026-11-09 08:00 and 2026-11-10. A close below") ||
+		!strings.HasSuffix(support["notes"].(string), "at 2026-11-09 08:00 and 2026-11-10. It is broken already: "+
+			"6 closes since 2026-11-10 14:00 lie below it by more than that.") ||
 		fmt.Sprint(support["tags"]) != "[support swing]" {
-		t.Errorf("%v", support)
+		t.Errorf("support: %v", support)
 	}
 	if resistance["price"] != 1.1062 || !strings.Contains(resistance["notes"].(string), "A close above") {
-		t.Errorf("%v", resistance)
+		t.Errorf("resistance: %v", resistance)
 	}
 	for _, want := range []string{
-		"I drew support: **1.10000**", "2026-11-09 08:00 and 2026-11-10.", "I drew resistance: **1.10620**",
+		"I drew support: **1.10000**", "2026-11-09 08:00 and 2026-11-10. It is broken already: `6` closes since " +
+			"2026-11-10 14:00 lie below it by more than `0.00020`.", "I drew resistance: **1.10620**",
 		"`1h`, 56 candles", "synthetic", "Offline planner",
 	} {
 		if !strings.Contains(text, want) {
@@ -344,6 +346,49 @@ func TestChartDrawsSwings(t *testing.T) {
 	}
 }
 
+// TestBrokenLines draws lines beyond which the price has closed since. The notes and the answer say so.
+func TestBrokenLines(t *testing.T) {
+	support := core.Drawing{
+		ID: "dr_1", Type: core.HorizontalLine, Price: new(1.0948), Label: "Support", Version: 4,
+	}
+	for _, q := range []struct {
+		said           string
+		turns          []float64
+		notes, written string
+	}{
+		{
+			"draw support", []float64{11050, 11000, 11100, 11030, 11090, 11070},
+			"A close below it would make it wrong.", "by at 2026-11-10.\n",
+		},
+		{
+			"trendline through the last two lows", []float64{11050, 11000, 11100, 11030, 11090, 11020},
+			"3 closes since 2026-11-10 13:00 lie below it.", "`3` closes since 2026-11-10 13:00 lie below it.",
+		},
+		{
+			"fib from the last low to the last high", []float64{11050, 11000, 11100, 10960},
+			"2 closes since 2026-11-09 22:00 lie below it.", "`2` closes since 2026-11-09 22:00 lie below it.",
+		},
+		{
+			"raise support up to the last swing low", wave,
+			"7 closes since 2026-11-10 13:00 lie below it.", "`7` closes since 2026-11-10 13:00 lie below it.",
+		},
+		{
+			"fib from the last low to the last high", []float64{11050, 11000, 11100, 10978},
+			"the close of 2026-11-09 23:00 lies below it.", "the close of 2026-11-09 23:00 lies below it.",
+		},
+	} {
+		c := newChartTalk(t, chartMarket(t, zigzag(q.turns...)))
+		if strings.HasPrefix(q.said, "raise") {
+			c.drawings = []core.Drawing{support}
+		}
+		text := c.ask(q.said)
+		if notes := fmt.Sprint(c.drawn[0]["notes"]); !strings.HasSuffix(notes, q.notes) ||
+			!strings.Contains(text, q.written) {
+			t.Errorf("%s: %s\n%s", q.said, notes, text)
+		}
+	}
+}
+
 func TestChartMovesLevels(t *testing.T) {
 	line := func(id string, price float64, label string, version int64) core.Drawing {
 		return core.Drawing{ID: id, Type: core.HorizontalLine, Price: &price, Label: label, Version: version}
@@ -391,7 +436,7 @@ func TestChartMovesLevels(t *testing.T) {
 		"there already": {
 			"move support to the last swing low", []core.Drawing{line("dr_1", 1.0948, "Support", 4)}, "", "already",
 		},
-		"another is there": {
+		"another drawing exists": {
 			down, []core.Drawing{
 				line("dr_1", 1.1, "Support", 4), line("dr_5", 1.0948, "Low", 9),
 			}, "", "Another level (`dr_5`)",
@@ -563,10 +608,9 @@ func TestChartListsDrawings(t *testing.T) {
 // TestChartCalendar asks about times that the calendar does not cover.
 func TestChartCalendar(t *testing.T) {
 	for said, want := range map[string]string{
-		"What's coming up today?": "No calendar is loaded for the currencies of AUDNZD: whether anything is " +
-			"scheduled is not known.",
-		"What's coming up this week": "The calendar that is loaded ends at `2026-11-12 04:00`: what comes after is " +
-			"not known.",
+		"What's coming up today?": "No calendar is loaded for the currencies of AUDNZD, so it is not known " +
+			"whether anything is scheduled.",
+		"What's coming up this week": "The loaded calendar ends at `2026-11-12 04:00`; later events are not known.",
 	} {
 		s := chartMarket(t, zigzag(wave...))
 		c := newChartTalk(t, s)
@@ -618,14 +662,14 @@ func TestMissingChartOrTools(t *testing.T) {
 // TestPageSuggestionsWork checks that the planner understands every suggestion that the page shows before the first
 // question.
 func TestPageSuggestionsWork(t *testing.T) {
-	page, err := os.ReadFile("../../web/ui/src/market/Talk.tsx")
+	page, err := os.ReadFile("../../web/ui/src/market/Chat.tsx")
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, list, _ := strings.Cut(string(page), "const suggestions = [")
 	list, _, ok := strings.Cut(list, "];")
 	if !ok {
-		t.Fatal("Talk.tsx has no list of suggestions")
+		t.Fatal("Chat.tsx has no list of suggestions")
 	}
 	c, n := newChartTalk(t, chartMarket(t, zigzag(wave...))), 0
 	for line := range strings.Lines(list) {

@@ -2,6 +2,8 @@ package planner
 
 import (
 	"encoding/json"
+	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -59,14 +61,7 @@ func readTable(c *offline.Call) (t marketTable, reason string) {
 type result struct{ offline.Result }
 
 // column returns the index of a column, or -1.
-func (r result) column(name string) int {
-	for i, c := range r.Columns {
-		if c == name {
-			return i
-		}
-	}
-	return -1
-}
+func (r result) column(name string) int { return slices.Index(r.Columns, name) }
 
 // at returns a cell, or nil if there is none.
 func (r result) at(row int, column string) any {
@@ -99,40 +94,45 @@ func clock(t time.Time) string {
 	return t.Format("2006-01-02 15:04")
 }
 
-// when writes the time of a cell with its footnote.
-func (w *writer) when(t marketTable, row int, column string) {
-	w.Cite(clock(t.moment(row, column)), footnote.Cite{
-		Result: t.ID, Row: new(row), Column: column, Value: offline.Exact(t.at(row, column)),
-	})
-}
-
-// num writes the number of a cell with its footnote. digits is the number of decimal places; -1 means as many as
-// needed.
-func (w *writer) num(t marketTable, row int, column string, digits int) {
-	v, ok := t.value(row, column)
-	if !ok {
-		w.Text("not known")
-		return
+// row writes a text in which {column form} stands for a cell of the row with its footnote. The form is time, text,
+// money, count, or a number of decimal places; without one, a number has as many as needed.
+func (w *writer) row(t marketTable, row int, text string) {
+	for text != "" {
+		before, rest, _ := strings.Cut(text, "{")
+		w.Text(before)
+		cell, after, found := strings.Cut(rest, "}")
+		if found {
+			column, form, _ := strings.Cut(cell, " ")
+			w.cell(t, row, column, form)
+		}
+		text = after
 	}
-	w.Cite(strconv.FormatFloat(v, 'f', digits, 64), footnote.Cite{
-		Result: t.ID, Row: new(row), Column: column, Value: offline.Exact(t.at(row, column)),
-	})
 }
 
-// money writes a sum of money.
-func (w *writer) money(t marketTable, row int, column string) {
-	if v, ok := t.value(row, column); ok {
-		w.Cite(offline.Figure2(v), footnote.Cite{
-			Result: t.ID, Row: new(row), Column: column, Value: offline.Exact(t.at(row, column)),
-		})
+func (w *writer) cell(t marketTable, row int, column, form string) {
+	v, known := t.value(row, column)
+	var shown string
+	switch {
+	case form == "text":
+		w.Cell(t.Result, row, t.column(column), false, false)
 		return
+	case form == "time":
+		shown = clock(t.moment(row, column))
+	case !known:
+		w.Text(map[bool]string{true: "none", false: "not known"}[form == "money"])
+		return
+	case form == "money":
+		shown = offline.Figure2(v)
+	case form == "count":
+		shown = offline.Figure(v)
+	default:
+		digits, err := strconv.Atoi(form)
+		if err != nil {
+			digits = -1
+		}
+		shown = strconv.FormatFloat(v, 'f', digits, 64)
 	}
-	w.Text("none")
-}
-
-// words writes the text of a cell.
-func (w *writer) words(t marketTable, row int, column string) {
-	w.Cell(t.Result, row, t.column(column), false, false)
+	w.Cite(shown, footnote.Cite{Result: t.ID, Row: new(row), Column: column, Value: offline.Exact(t.at(row, column))})
 }
 
 // synthetic writes a note if the data was invented.
@@ -171,12 +171,11 @@ func (w *writer) readBars(c *offline.Call) *bars {
 	b := &bars{marketTable: t}
 	for i := range t.Rows {
 		k := market.Candle{Time: t.moment(i, "time")}
-		var good [4]bool
-		k.Open, good[0] = t.value(i, "open")
-		k.High, good[1] = t.value(i, "high")
-		k.Low, good[2] = t.value(i, "low")
-		k.Close, good[3] = t.value(i, "close")
-		if good != [4]bool{true, true, true, true} || k.Time.IsZero() {
+		var good [3]bool
+		k.High, good[0] = t.value(i, "high")
+		k.Low, good[1] = t.value(i, "low")
+		k.Close, good[2] = t.value(i, "close")
+		if good != [3]bool{true, true, true} || k.Time.IsZero() {
 			w.Text("The market could not be read, so I did nothing: `a candle has no price`")
 			return nil
 		}
@@ -211,10 +210,7 @@ func columnOf(s swing.Swing) string {
 
 // swing writes the price and the time of a swing.
 func (w *writer) swing(b *bars, s swing.Swing) {
-	w.Text("**")
-	w.num(b.marketTable, s.Bar, columnOf(s), b.Digits)
-	w.Text("** at ")
-	w.when(b.marketTable, s.Bar, "time")
+	w.row(b.marketTable, s.Bar, fmt.Sprintf("**{%s %d}** at {time time}", columnOf(s), b.Digits))
 }
 
 // describe describes a swing for a note, which has no footnotes.
@@ -231,15 +227,11 @@ func (b *bars) anchor(s swing.Swing) map[string]any {
 
 // reading writes what the answer is based on.
 func (w *writer) reading(b *bars, timeframe string) {
-	last := len(b.list) - 1
 	w.Text("\n\nReading: " + b.Symbol + ", `" + timeframe + "`, ")
 	n := strconv.Itoa(len(b.list))
 	w.Cite(n, footnote.Cite{Result: b.ID, Formula: "count(" + b.ID + ")", Value: n})
-	w.Text(" candles to ")
-	w.when(b.marketTable, last, "time")
-	w.Text(" (UTC), newest close ")
-	w.num(b.marketTable, last, "close", b.Digits)
-	w.Text(".")
+	w.row(b.marketTable, len(b.list)-1,
+		fmt.Sprintf(" candles to {time time} (UTC), newest close {close %d}.", b.Digits))
 	w.synthetic(b.marketTable)
 }
 

@@ -40,7 +40,7 @@ func TestParseChart(t *testing.T) {
 	got, found := parseChart(described(list...))
 	if !found || got.symbol != "EURUSD" || got.timeframe != "1h" || got.unavailable || got.truncated ||
 		len(got.drawings) != len(list) {
-		t.Fatalf("%+v", got)
+		t.Fatalf("chart: %+v", got)
 	}
 	for i, want := range append(list[:4:4], list[6]) {
 		if i == 4 {
@@ -57,12 +57,12 @@ func TestParseChart(t *testing.T) {
 		}
 	}
 	if d := got.drawings[4]; d.ID != "dr_6" || d.Type != drawing.LongPosition {
-		t.Errorf("%+v", d)
+		t.Errorf("drawing: %+v", d)
 	}
 	if got, found := parseChart(
 		"<chart symbol=\"EURUSD\" timeframe=\"1h\">\nDrawings: not available now (The store is " +
 			"away).\n</chart>"); !found || !got.unavailable {
-		t.Errorf("%+v", got)
+		t.Errorf("want an unavailable chart: %+v", got)
 	}
 	for _, none := range []string{"", "The chart.", `He said <chart symbol="EURUSD" timeframe="1h">`} {
 		if got, found := parseChart(none); found {

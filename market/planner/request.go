@@ -1,12 +1,14 @@
 package planner
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/footnotehq/footnote/market"
 	"github.com/footnotehq/footnote/model/offline"
 )
 
@@ -223,13 +225,10 @@ func (r *request) extractPeriod(said string) (left string, ok bool) {
 // span returns the period [from, to) of a request at a given time. A month without a year is the newest that has begun.
 // Weeks begin on Monday.
 func (r *request) span(now time.Time) (from, to time.Time) {
-	day := time.Date(now.Year(), now.Month(), now.Day(), 0, 0, 0, 0, time.UTC)
+	day := market.D1.Start(now)
 	if m := namedMonth.FindStringSubmatch(r.period); m != nil {
-		month, _ := time.Parse("January", m[1])
-		from = time.Date(now.Year(), month.Month(), 1, 0, 0, 0, 0, time.UTC)
-		if year, err := time.Parse("2006", m[2]); err == nil {
-			from = time.Date(year.Year(), month.Month(), 1, 0, 0, 0, 0, time.UTC)
-		} else if from.After(now) {
+		from, _ = time.Parse("January 2006", m[1]+" "+cmp.Or(m[2], now.Format("2006")))
+		if m[2] == "" && from.After(now) {
 			from = from.AddDate(-1, 0, 0)
 		}
 		return from, from.AddDate(0, 1, 0)
@@ -238,28 +237,21 @@ func (r *request) span(now time.Time) (from, to time.Time) {
 		return year, year.AddDate(1, 0, 0)
 	}
 	which, unit, _ := strings.Cut(r.period, " ")
-	back := 0
-	if which == "last" {
-		back = -1
-	}
+	years, months, days := 0, 0, 0
+	from = time.Date(now.Year(), now.Month(), 1, 0, 0, 0, 0, time.UTC)
 	switch unit {
-	case "day":
-		from = day.AddDate(0, 0, back)
-		return from, from.AddDate(0, 0, 1)
 	case "week":
-		from = day.AddDate(0, 0, 7*back-(int(day.Weekday())+6)%7)
-		return from, from.AddDate(0, 0, 7)
+		from, days = market.W1.Start(day), 7
 	case "month":
-		from = time.Date(day.Year(), day.Month()+time.Month(back), 1, 0, 0, 0, 0, time.UTC)
-		return from, from.AddDate(0, 1, 0)
+		months = 1
 	case "quarter":
-		from = time.Date(day.Year(), (day.Month()-1)/3*3+1+time.Month(3*back), 1, 0, 0, 0, 0, time.UTC)
-		return from, from.AddDate(0, 3, 0)
+		from, months = from.AddDate(0, -(int(now.Month())-1)%3, 0), 3
 	case "year":
-		from = time.Date(day.Year()+back, 1, 1, 0, 0, 0, 0, time.UTC)
-		return from, from.AddDate(1, 0, 0)
+		from, years = time.Date(now.Year(), 1, 1, 0, 0, 0, 0, time.UTC), 1
+	default: // a day
+		from, days = day, 1
 	}
-	shift := map[string]int{"yesterday": -1, "tomorrow": 1}[which]
-	from = day.AddDate(0, 0, shift)
-	return from, from.AddDate(0, 0, 1)
+	shift := map[string]int{"last": -1, "yesterday": -1, "tomorrow": 1}[which]
+	from = from.AddDate(shift*years, shift*months, shift*days)
+	return from, from.AddDate(years, months, days)
 }

@@ -1,10 +1,10 @@
 package planner
 
 import (
+	"cmp"
 	"strings"
 	"time"
 
-	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/model/offline"
 )
 
@@ -45,16 +45,7 @@ func (r *request) stats(t *turn, w *writer) *toolCall {
 
 // plainPeriod returns the name of a period without digits, because a year follows it.
 func plainPeriod(p string) string {
-	if strings.ContainsAny(p, "0123456789") {
-		p = strings.TrimSpace(strings.TrimRight(p, "0123456789"))
-		if p == "" {
-			return "that year"
-		}
-	}
-	return capitalizeMonth(p)
-}
-
-func capitalizeMonth(p string) string {
+	p = cmp.Or(strings.TrimRight(p, " 0123456789"), "that year")
 	if namedMonth.MatchString(p) {
 		return offline.UpperFirst(p)
 	}
@@ -63,9 +54,7 @@ func capitalizeMonth(p string) string {
 
 // tradeStats writes the statistics of trades.
 func (w *writer) tradeStats(t marketTable, period string) {
-	if period == "" {
-		period = "all of the journal"
-	}
+	period = cmp.Or(period, "all of the journal")
 	if len(t.Rows) == 0 {
 		w.Text("The journal has no closed trade of yours in this period: " + period + ".")
 		return
@@ -86,36 +75,18 @@ func (w *writer) tradeStats(t marketTable, period string) {
 
 // totals writes the row that sums up all trades in a currency.
 func (w *writer) totals(t marketTable, row int) {
-	num := func(before, column string, digits int) {
-		w.Text(before)
-		w.num(t, row, column, digits)
-	}
-	money := func(before, column string) {
-		w.Text(before)
-		w.money(t, row, column)
-	}
-	num("You closed ", "trades", -1)
-	num(" trades: ", "wins", -1)
-	num(" won and ", "losses", -1)
-	num(" lost, a win rate of ", "win_rate_percent", 1)
-	money(" percent. The net result is **", "net")
-	w.Text("**")
+	w.row(t, row, "You closed {trades} trades: {wins} won and {losses} lost, a win rate of {win_rate_percent 1} "+
+		"percent. The net result is **{net money}**")
 	if name, _ := t.at(row, "currency").(string); name != "" {
-		w.Text(" ")
-		w.words(t, row, "currency")
+		w.row(t, row, " {currency text}")
 	}
-	money(": ", "profit")
-	money(" of profits and ", "loss")
-	w.Text(" of losses")
+	w.row(t, row, ": {profit money} of profits and {loss money} of losses")
 	if _, ok := t.value(row, "profit_factor"); ok {
-		num(", a profit factor of ", "profit_factor", 2)
+		w.row(t, row, ", a profit factor of {profit_factor 2}")
 	}
-	money(". The best trade made ", "best")
-	money(", the worst ", "worst")
-	money("; the largest drawdown was ", "max_drawdown")
-	num(". The longest streaks were ", "longest_winning_streak", -1)
-	num(" wins and ", "longest_losing_streak", -1)
-	w.Text(" losses.")
+	w.row(t, row, ". The best trade made {best money}, the worst {worst money}; the largest drawdown was "+
+		"{max_drawdown money}. The longest streaks were {longest_winning_streak} wins and "+
+		"{longest_losing_streak} losses.")
 }
 
 // groupsOf writes the rows of a kind, such as "session ", that have the currency of a total.
@@ -130,11 +101,7 @@ func (w *writer) groupsOf(t marketTable, total int, kind, title string) {
 		if n == 0 {
 			w.Text("\n\n" + title + ":\n")
 		}
-		w.Text("\n- " + name + ": ")
-		w.money(t, i, "net")
-		w.Text(" over ")
-		w.num(t, i, "trades", -1)
-		w.Text(" trades")
+		w.row(t, i, "\n- "+name+": {net money} over {trades} trades")
 		n++
 	}
 }
@@ -145,16 +112,8 @@ const maxListed = 12
 // events answers a question about the calendar. For today it lists the events until midnight UTC and, separately, those
 // in the rest of the next 24 hours. If there are none, it lists the events of the next seven days.
 func (r *request) events(t *turn, w *writer) *toolCall {
-	symbol := r.symbol
-	if symbol == "" {
-		symbol = t.at.symbol
-	}
-	var asked []*offline.Call
-	for _, c := range t.h.Calls {
-		if c.Name == "get_news_events" && c.Answered {
-			asked = append(asked, c)
-		}
-	}
+	symbol := cmp.Or(r.symbol, t.at.symbol)
+	asked := t.answered("get_news_events")
 	if len(asked) == 0 {
 		return &toolCall{"get_news_events", map[string]any{"symbol": symbol}}
 	}
@@ -165,7 +124,7 @@ func (r *request) events(t *turn, w *writer) *toolCall {
 	now := table.Now.UTC()
 	if table.Ends.IsZero() {
 		w.Text("No calendar is loaded for the currencies of " + symbol +
-			": whether anything is scheduled is not known.")
+			", so it is not known whether anything is scheduled.")
 		w.marketNow(table, now)
 		return nil
 	}
@@ -181,13 +140,9 @@ func (r *request) events(t *turn, w *writer) *toolCall {
 		from = now
 	}
 	if len(asked) == 1 {
-		return &toolCall{
-			"get_news_events", map[string]any{
-				"symbol": symbol,
-				"from":   from.Format(time.RFC3339),
-				"to":     to.Format(time.RFC3339),
-			},
-		}
+		return &toolCall{"get_news_events", map[string]any{
+			"symbol": symbol, "from": from.Format(time.RFC3339), "to": to.Format(time.RFC3339),
+		}}
 	}
 	if table, ok = w.marketResult(asked[1]); !ok {
 		return nil
@@ -218,7 +173,7 @@ func (w *writer) today(t marketTable, symbol string, now time.Time) {
 func (w *writer) marketNow(t marketTable, now time.Time) {
 	w.Text("\n\nTimes are UTC; now is `" + clock(now) + "` in this market.")
 	if !t.Ends.IsZero() && t.Ends.Before(t.To) {
-		w.Text(" The calendar that is loaded ends at `" + clock(t.Ends) + "`: what comes after is not known.")
+		w.Text(" The loaded calendar ends at `" + clock(t.Ends) + "`; later events are not known.")
 	}
 	w.synthetic(t)
 }
@@ -231,20 +186,11 @@ func (w *writer) calendar(t marketTable, symbol, when string, from, to int) {
 	}
 	w.Text("Scheduled " + when + " for the currencies of " + symbol + ":\n")
 	for i := from; i < min(to, from+maxListed); i++ {
-		w.Text("\n- ")
-		w.when(t, i, "time")
-		w.Text(" ")
-		w.words(t, i, "currency")
-		w.Text(" ")
-		w.words(t, i, "title")
-		w.Text(" (")
-		w.words(t, i, "impact")
-		w.Text(")")
+		w.row(t, i, "\n- {time time} {currency text} {title text} ({impact text})")
 		unit, _ := t.at(i, "unit").(string)
 		for _, name := range []string{"actual", "forecast", "previous"} {
 			if _, ok := t.value(i, name); ok {
-				w.Text(", " + name + " ")
-				w.num(t, i, name, -1)
+				w.row(t, i, ", "+name+" {"+name+"}")
 				w.Text(unit)
 			}
 		}
@@ -259,22 +205,11 @@ func (w *writer) marketPrice(t marketTable) {
 		w.Text("There is no price.")
 		return
 	}
-	w.words(t, 0, "symbol")
-	w.Text(": bid **")
-	w.num(t, 0, "bid", -1)
-	w.Text("**, ask **")
-	w.num(t, 0, "ask", -1)
-	w.Text("**")
+	w.row(t, 0, "{symbol text}: bid **{bid}**, ask **{ask}**")
 	if _, ok := t.value(0, "spread_pips"); ok {
-		w.Text(", a spread of ")
-		w.num(t, 0, "spread_pips", 1)
-		w.Text(" pips")
+		w.row(t, 0, ", a spread of {spread_pips 1} pips")
 	}
-	w.Text(", as of ")
-	w.when(t, 0, "time")
-	w.Text(" (UTC). The price is ")
-	w.num(t, 0, "age_seconds", -1)
-	w.Text(" seconds old.")
+	w.row(t, 0, ", as of {time time} (UTC). The price is {age_seconds} seconds old.")
 }
 
 // positions writes the positions of large traders.
@@ -283,41 +218,14 @@ func (w *writer) positions(symbol string, t marketTable) {
 		w.Text("The reports were read and have none of " + symbol + ".")
 		return
 	}
-	w.Text("Speculators in " + symbol + " held ")
-	w.count(t, "noncommercial_long")
-	w.Text(" contracts long and ")
-	w.count(t, "noncommercial_short")
-	w.Text(" short on ")
-	w.when(t, 0, "date")
-	w.Text(": a net position of **")
-	w.count(t, "noncommercial_net")
-	w.Text("**")
+	w.row(t, 0, "Speculators in "+symbol+" held {noncommercial_long count} contracts long and "+
+		"{noncommercial_short count} short on {date time}: a net position of **{noncommercial_net count}**")
 	if _, ok := t.value(0, "net_change"); ok {
-		w.Text(", a change of ")
-		w.count(t, "net_change")
-		w.Text(" in a week")
+		w.row(t, 0, ", a change of {net_change count} in a week")
 	}
-	w.Text(". Hedgers held ")
-	w.count(t, "commercial_long")
-	w.Text(" long and ")
-	w.count(t, "commercial_short")
-	w.Text(" short; the open interest was ")
-	w.count(t, "open_interest")
-	w.Text(". The report was published at ")
-	w.when(t, 0, "published")
-	w.Text(" (UTC), so these positions are days old.")
-}
-
-// count writes a number of contracts.
-func (w *writer) count(t marketTable, column string) {
-	v, ok := t.value(0, column)
-	if !ok {
-		w.Text("not known")
-		return
-	}
-	w.Cite(offline.Figure(v), footnote.Cite{
-		Result: t.ID, Row: new(0), Column: column, Value: offline.Exact(t.at(0, column)),
-	})
+	w.row(t, 0, ". Hedgers held {commercial_long count} long and {commercial_short count} short; the open interest "+
+		"was {open_interest count}. The report was published at {published time} (UTC), so these positions are "+
+		"days old.")
 }
 
 func (w *writer) headlines(symbol string, t marketTable) {
@@ -327,12 +235,6 @@ func (w *writer) headlines(symbol string, t marketTable) {
 	}
 	w.Text("The newest headlines about the currencies of " + symbol + ":\n")
 	for i := range t.Rows[:min(len(t.Rows), maxListed/2)] {
-		w.Text("\n- ")
-		w.when(t, i, "time")
-		w.Text(" ")
-		w.words(t, i, "title")
-		w.Text(" (")
-		w.words(t, i, "source")
-		w.Text(")")
+		w.row(t, i, "\n- {time time} {title text} ({source text})")
 	}
 }

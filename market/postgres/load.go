@@ -18,7 +18,7 @@ import (
 func (s *Store) Begin(ctx context.Context) (market.Load, error) {
 	own, err := s.pool.Begin(ctx)
 	if err != nil {
-		return nil, failed(ctx, "begin a load", err)
+		return nil, tables.Failed(ctx, "begin a load", err)
 	}
 	// A file may be large. Loads run one after another, because two loads of the same bars would wait for each other
 	// in different orders.
@@ -28,9 +28,9 @@ func (s *Store) Begin(ctx context.Context) (market.Load, error) {
 		if _, err := own.Exec(ctx, sql); err != nil {
 			const lockNotAvailable = "55P03"
 			if e, ok := errors.AsType[*pgconn.PgError](err); ok && e.Code == lockNotAvailable {
-				err = market.Occupied(err)
+				err = market.LoadBusy(err)
 			}
-			return nil, errors.Join(failed(ctx, "begin a load", err), own.Rollback(context.WithoutCancel(ctx)))
+			return nil, errors.Join(tables.Failed(ctx, "begin a load", err), own.Rollback(context.WithoutCancel(ctx)))
 		}
 	}
 	return tables.NewLoad(dialect, tx{own}), nil
@@ -49,11 +49,7 @@ func (t tx) QueryRow(ctx context.Context, query string, args ...any) tables.Row 
 }
 
 func (t tx) Each(ctx context.Context, query string, args []any, scan func(tables.Row) error) error {
-	rows, err := t.own.Query(ctx, query, args...)
-	if err != nil {
-		return err
-	}
-	return all(rows, scan)
+	return each(t.own)(ctx, query, args, scan)
 }
 
 func (t tx) Commit(ctx context.Context) error { return t.own.Commit(ctx) }
@@ -93,5 +89,5 @@ func (t tx) Put(ctx context.Context, table tables.Table, n int, row func(i int) 
 // Forget implements market.Store.
 func (s *Store) Forget(ctx context.Context, org, user string) (int, error) {
 	gone, err := s.pool.Exec(ctx, `DELETE FROM footnote_market.trades WHERE org = $1 AND username = $2`, org, user)
-	return int(gone.RowsAffected()), failed(ctx, "delete the trades", err)
+	return int(gone.RowsAffected()), tables.Failed(ctx, "delete the trades", err)
 }

@@ -36,15 +36,10 @@ type reader = *tables.Reader
 
 var _ market.Store = (*Store)(nil)
 
-// failed adds a code to a database error. A connection error may contain the address; it is for the log only.
-func failed(ctx context.Context, doing string, err error) error {
-	return market.Failed(ctx, market.Database, doing, err)
-}
-
 // Open connects to the database at a URL and creates missing tables.
 func Open(ctx context.Context, url string) (*Store, error) {
-	bad := footnote.Errorf(footnote.InvalidRequest,
-		"The market database is not a URL of Postgres. It is postgres://user:password@host:5432/database, with the "+
+	bad := footnote.Invalidf(
+		"The market database is not a URL of Postgres. It is postgres://user:password@host:5432/database, with the " +
 			"special characters of the password written as %%XX.")
 	if !strings.HasPrefix(url, "postgres://") && !strings.HasPrefix(url, "postgresql://") {
 		return nil, bad
@@ -60,21 +55,20 @@ func Open(ctx context.Context, url string) (*Store, error) {
 		c.ConnConfig.ConnectTimeout = connectTime
 	}
 	for name, value := range map[string]string{"application_name": "footnote", "statement_timeout": "20s",
-		"lock_timeout": "5s", "TimeZone": "UTC",
-		"idle_in_transaction_session_timeout": "10min", "tcp_keepalives_idle": "15", "tcp_keepalives_interval": "5",
-		"tcp_keepalives_count": "3"} {
+		"lock_timeout": "5s", "TimeZone": "UTC", "idle_in_transaction_session_timeout": "10min",
+		"tcp_keepalives_idle": "15", "tcp_keepalives_interval": "5", "tcp_keepalives_count": "3"} {
 		if _, set := c.ConnConfig.RuntimeParams[name]; !set {
 			c.ConnConfig.RuntimeParams[name] = value
 		}
 	}
 	s := &Store{}
-	s.reader = tables.New(dialect, s.each)
 	if s.pool, err = pgxpool.NewWithConfig(ctx, c); err != nil {
 		return nil, bad
 	}
+	s.reader = tables.New(dialect, each(s.pool))
 	if err := s.migrate(ctx); err != nil {
 		s.pool.Close()
-		return nil, failed(ctx, "open the database", err)
+		return nil, tables.Failed(ctx, "open the database", err)
 	}
 	return s, nil
 }

@@ -31,7 +31,7 @@ func TestDown(t *testing.T) {
 	server.Kill(t)
 	if _, err := s.Symbols(t.Context()); footnote.CodeOf(err) != footnote.MarketUnavailable ||
 		strings.Contains(footnote.MessageOf(err), server.Folder()) {
-		t.Errorf("%v, %q", err, footnote.MessageOf(err))
+		t.Errorf("want an error without the address: %v, %q", err, footnote.MessageOf(err))
 	}
 	server.Start(t)
 	for { // the pool may hold connections that were closed

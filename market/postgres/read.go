@@ -53,22 +53,24 @@ func upward(t time.Time) any {
 	return t
 }
 
-// each implements tables.Each.
-func (s *Store) each(ctx context.Context, query string, args []any, scan func(tables.Row) error) error {
-	rows, err := s.pool.Query(ctx, query, args...)
-	if err != nil {
-		return err
-	}
-	return all(rows, scan)
+// querier is a pool or a transaction.
+type querier interface {
+	Query(ctx context.Context, query string, args ...any) (pgx.Rows, error)
 }
 
-// all passes rows to scan one by one.
-func all(rows pgx.Rows, scan func(tables.Row) error) error {
-	defer rows.Close()
-	for rows.Next() {
-		if err := scan(rows); err != nil {
+// each returns the function that runs a query and passes its rows to scan one by one.
+func each(db querier) tables.Each {
+	return func(ctx context.Context, query string, args []any, scan func(tables.Row) error) error {
+		rows, err := db.Query(ctx, query, args...)
+		if err != nil {
 			return err
 		}
+		defer rows.Close()
+		for rows.Next() {
+			if err := scan(rows); err != nil {
+				return err
+			}
+		}
+		return rows.Err()
 	}
-	return rows.Err()
 }

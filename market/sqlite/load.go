@@ -17,10 +17,10 @@ import (
 func (s *Store) Begin(ctx context.Context) (market.Load, error) {
 	own, err := s.write.BeginTx(ctx, nil)
 	if e, ok := errors.AsType[*sqlite.Error](err); ok && e.Code()&0xff == sqlite3.SQLITE_BUSY {
-		return nil, market.Occupied(err)
+		return nil, market.LoadBusy(err)
 	}
 	if err != nil {
-		return nil, failed(ctx, "begin a load", err)
+		return nil, tables.Failed(ctx, "begin a load", err)
 	}
 	return tables.NewLoad(dialect, tx{own}), nil
 }
@@ -38,11 +38,7 @@ func (t tx) QueryRow(ctx context.Context, query string, args ...any) tables.Row 
 }
 
 func (t tx) Each(ctx context.Context, query string, args []any, scan func(tables.Row) error) error {
-	rows, err := t.QueryContext(ctx, query, args...)
-	if err != nil {
-		return err
-	}
-	return all(rows, scan)
+	return each(t.Tx)(ctx, query, args, scan)
 }
 
 func (t tx) Commit(context.Context) error { return t.Tx.Commit() }
@@ -92,8 +88,8 @@ func (t tx) Put(ctx context.Context, table tables.Table, n int, row func(i int) 
 func (s *Store) Forget(ctx context.Context, org, user string) (int, error) {
 	res, err := s.write.ExecContext(ctx, `DELETE FROM trades WHERE org = ? AND user = ?`, org, user)
 	if err != nil {
-		return 0, failed(ctx, "delete the trades", err)
+		return 0, tables.Failed(ctx, "delete the trades", err)
 	}
 	n, err := res.RowsAffected()
-	return int(n), failed(ctx, "delete the trades", err)
+	return int(n), tables.Failed(ctx, "delete the trades", err)
 }

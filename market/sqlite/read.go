@@ -11,11 +11,6 @@ import (
 	"github.com/footnotehq/footnote/market/internal/tables"
 )
 
-// failed adds a code to a database error.
-func failed(ctx context.Context, doing string, err error) error {
-	return market.Failed(ctx, market.Database, doing, err)
-}
-
 // dialect describes our tables in SQLite.
 var dialect = tables.Dialect{
 	User:   "user",
@@ -52,12 +47,7 @@ func end(f market.Timeframe, start string) string {
 }
 
 // second rounds a time up to whole seconds, the stored precision.
-func second(t time.Time) any {
-	if t.Nanosecond() > 0 {
-		return t.Unix() + 1
-	}
-	return t.Unix()
-}
+func second(t time.Time) any { return t.Add(time.Second - 1).Unix() }
 
 // names is a scan target for currencies stored as ,EUR,USD,.
 type names struct{ to *[]string }
@@ -72,22 +62,24 @@ func (n names) Scan(v any) error {
 	return nil
 }
 
-// each implements tables.Each.
-func (s *Store) each(ctx context.Context, query string, args []any, scan func(tables.Row) error) error {
-	rows, err := s.read.QueryContext(ctx, query, args...)
-	if err != nil {
-		return err
-	}
-	return all(rows, scan)
+// querier is a database or a transaction.
+type querier interface {
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 }
 
-// all passes rows to scan one by one.
-func all(rows *sql.Rows, scan func(tables.Row) error) error {
-	defer rows.Close()
-	for rows.Next() {
-		if err := scan(rows); err != nil {
+// each returns the function that runs a query and passes its rows to scan one by one.
+func each(db querier) tables.Each {
+	return func(ctx context.Context, query string, args []any, scan func(tables.Row) error) error {
+		rows, err := db.QueryContext(ctx, query, args...)
+		if err != nil {
 			return err
 		}
+		defer rows.Close()
+		for rows.Next() {
+			if err := scan(rows); err != nil {
+				return err
+			}
+		}
+		return rows.Err()
 	}
-	return rows.Err()
 }

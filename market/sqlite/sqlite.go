@@ -53,7 +53,6 @@ func Open(ctx context.Context, path string) (_ *Store, err error) {
 		return nil, market.Down(market.Database, "its folder cannot be created.", err)
 	}
 	s := &Store{path: path}
-	s.reader = tables.New(dialect, s.each)
 	if err := create(path); err != nil {
 		return nil, market.Down(market.Database, "its file cannot be created.", err)
 	}
@@ -76,6 +75,7 @@ func Open(ctx context.Context, path string) (_ *Store, err error) {
 			"mmap_size(1073741824)")); err != nil {
 		return nil, err
 	}
+	s.reader = tables.New(dialect, each(s.read))
 	s.read.SetMaxOpenConns(readers)
 	s.read.SetMaxIdleConns(readers)
 	return s, s.read.PingContext(ctx)
@@ -143,7 +143,7 @@ func look(ctx context.Context, db interface {
 			"The market database has version %d; this program reads %d. Load its files into a new one.", have, version)
 	case tables != 0 || app != 0:
 		return false, footnote.Errorf(footnote.MarketUnavailable,
-			"The file of the market database is one of another program.")
+			"The file of the market database belongs to another program.")
 	}
 	return false, nil
 }

@@ -63,6 +63,6 @@ func TestOpenDuringALoad(t *testing.T) {
 	}
 	defer second.Close()
 	if list, err := second.Symbols(t.Context()); err != nil || len(list) != 0 {
-		t.Errorf("%v, %v", list, err)
+		t.Errorf("symbols: %v, %v", list, err)
 	}
 }

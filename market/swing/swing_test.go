@@ -90,25 +90,29 @@ func TestLevels(t *testing.T) {
 		{
 			Bar:   1,
 			Price: 10,
-		}, {
+		},
+		{
 			Bar:   4,
 			High:  true,
 			Price: 10.25,
-		}, {Bar: 7, Price: 10.5}, {Bar: 9, High: true, Price: 12}, {Bar: 11, Price: 10.25},
+		},
+		{Bar: 7, Price: 10.5},
+		{Bar: 9, High: true, Price: 12},
+		{Bar: 11, Price: 10.25},
 	}
 	levels := swing.Levels(list, 0.5)
 	if len(levels) != 2 || levels[0].At.Bar != 11 || levels[0].Price != 10.25 ||
 		format(levels[0].Touches) != "L1:10 H4:10.25 L7:10.5 L11:10.25" || format(levels[1].Touches) != "H9:12" ||
 		levels[1].Price != 12 {
-		t.Fatalf("%+v", levels)
+		t.Fatalf("levels: %+v", levels)
 	}
 	// Levels do not chain: 1, 1.4 and 1.8 are not one level of 0.5.
 	drift := swing.Levels([]swing.Swing{{Bar: 1, Price: 1}, {Bar: 2, Price: 1.4}, {Bar: 3, Price: 1.8}}, 0.5)
 	if len(drift) != 2 || format(drift[0].Touches) != "L1:1 L2:1.4" || format(drift[1].Touches) != "L3:1.8" {
-		t.Errorf("%+v", drift)
+		t.Errorf("drifting levels: %+v", drift)
 	}
 	if got := swing.Levels(nil, 1); len(got) != 0 {
-		t.Errorf("%+v", got)
+		t.Errorf("levels of no swings: %+v", got)
 	}
 	before := slices.Clone(list)
 	swing.Beyond(levels, 11, 0, true)
@@ -139,7 +143,7 @@ func TestBeyond(t *testing.T) {
 
 func TestMeanRange(t *testing.T) {
 	if got := swing.MeanRange(bars("5-4 9-6")); got != 2 {
-		t.Errorf("%g", got)
+		t.Errorf("MeanRange: %g", got)
 	}
 	if got := swing.MeanRange(nil); got != 0 {
 		t.Errorf("of nothing: %g", got)

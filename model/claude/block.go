@@ -3,6 +3,7 @@ package claude
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"github.com/footnotehq/footnote/model"
@@ -13,6 +14,7 @@ import (
 // ever appended to.
 type block struct {
 	index  int // the upstream's index
+	place  int // position in the message, which is usually the same
 	kind   string
 	fields []field // of the start event, in order
 	grows  bool    // text may be appended: the kind is one of those known here
@@ -20,23 +22,18 @@ type block struct {
 	begun  bool // Live has been notified
 	live   bool // Live is notified about this kind
 
-	text []byte // text, thinking or the fragments of a tool's input
-	sig  []byte
-	hold [6]byte // first half of a surrogate pair while its second half is missing
-	held bool
-	cite []json.RawMessage
-	done json.RawMessage // the whole block, once it is closed
+	text    []byte // text, thinking or the fragments of a tool's input
+	sig     []byte
+	half    [6]byte // first half of a surrogate pair while its second half is missing
+	hasHalf bool
+	cite    []byte          // citations, separated by commas
+	done    json.RawMessage // the whole block, once it is closed
 }
 
 // field is one member of a JSON object.
 type field struct {
 	name  string
 	value json.RawMessage
-}
-
-// plainText returns the start of a text block.
-func plainText() []field {
-	return []field{{"type", json.RawMessage(`"text"`)}, {"text", json.RawMessage(`""`)}}
 }
 
 // objectFields splits a JSON object and keeps the order of its members. The values are compact, so that
@@ -136,8 +133,7 @@ func (b *block) finish() {
 			b.set("signature", quoted(b.sig))
 		}
 		if len(b.cite) > 0 {
-			list := append([]byte{'['}, bytes.Join(rawSlices(b.cite), []byte{','})...)
-			b.set("citations", append(list, ']'))
+			b.set("citations", slices.Concat([]byte{'['}, b.cite, []byte{']'}))
 		}
 	}
 	size := 2
@@ -153,14 +149,6 @@ func (b *block) finish() {
 		out = append(append(append(out, name...), ':'), f.value...)
 	}
 	b.done = append(out, '}')
-}
-
-func rawSlices(in []json.RawMessage) [][]byte {
-	out := make([][]byte, len(in))
-	for i, r := range in {
-		out[i] = r
-	}
-	return out
 }
 
 // input returns a tool's input: the joined fragments, or the value in the start event if there were none.

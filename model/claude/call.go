@@ -14,6 +14,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/anthropics/anthropic-sdk-go/v2"
 	"github.com/anthropics/anthropic-sdk-go/v2/option"
 
 	"github.com/footnotehq/footnote"
@@ -137,13 +138,14 @@ func (m *Model) addPartial(f *failure, msg *message, model string, prompt int) {
 
 // begin sends the request and reads the first events. It does so on another stack (aside), because both calls
 // go deep. The response is nil if there is none.
-func (m *Model) begin(ctx context.Context, body *body, r *reader, beat func()) (res *http.Response, err error) {
-	aside.Do(func() {
-		if res, err = m.post(ctx, body); err == nil && streamed(res) {
+func (m *Model) begin(ctx context.Context, body *body, r *reader, beat func()) (*http.Response, error) {
+	return aside.Do(func() (*http.Response, error) {
+		res, err := m.post(ctx, body)
+		if err == nil && streamed(res) {
 			err = r.read(res.Body, beat)
 		}
+		return res, err
 	})
-	return res, err
 }
 
 // streamed reports whether a response is an event stream. Some servers omit the content type.
@@ -207,14 +209,12 @@ const (
 // be correlated with ours.
 func setOrigin(req *http.Request) {
 	from := footnote.OriginOf(req.Context())
-	if from.Run != "" {
-		req.Header.Set(headerRun, from.Run)
-	}
-	if from.Request != "" {
-		req.Header.Set(headerRequest, from.Request)
-	}
-	if from.Trace != "" {
-		req.Header.Set(headerTrace, from.Trace)
+	for name, value := range map[string]string{
+		headerRun: from.Run, headerRequest: from.Request, headerTrace: from.Trace,
+	} {
+		if value != "" {
+			req.Header.Set(name, value)
+		}
 	}
 }
 
@@ -248,7 +248,7 @@ func (m *Model) receive(r *reader, res *http.Response, beat func()) error {
 	}
 	err = r.msg.readWhole(data)
 	if r.msg.shown {
-		r.live.Flush()
+		r.msg.live.Flush()
 	}
 	return err
 }
@@ -327,9 +327,9 @@ func (m *Model) Check(ctx context.Context) error {
 		return nil
 	}
 	f := classify(ctx, m.opts.Model, err)
-	if m.opts.Profile == Compatible && f.message != sayUnreachable && f.message != sayRefusedKey &&
-		f.message != sayForbidden {
-		return nil // it answers; few of these servers list their models
+	_, answers := errors.AsType[*anthropic.Error](err)
+	if m.opts.Profile == Compatible && answers && f.message != sayRefusedKey && f.message != sayForbidden {
+		return nil // few of these servers list their models
 	}
 	var failed *footnote.Error
 	if errors.As(m.stepError(f, false), &failed) {

@@ -25,6 +25,7 @@ import (
 	"github.com/anthropics/anthropic-sdk-go/v2/option"
 
 	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/internal/pause"
 	"github.com/footnotehq/footnote/model"
 	"github.com/footnotehq/footnote/model/price"
 )
@@ -99,7 +100,9 @@ func New(opts Options) (*Model, error) {
 	}
 	key := string(opts.APIKey)
 	opts.APIKey = ""
-	m := &Model{opts: opts, http: opts.HTTPClient, prices: opts.Prices, log: opts.Logger, sleep: sleep, jitter: jitter}
+	m := &Model{
+		opts: opts, http: opts.HTTPClient, prices: opts.Prices, log: opts.Logger, sleep: pause.For, jitter: jitter,
+	}
 	m.redact = func(s string) string {
 		if len(key) < 4 { // too short to be a secret, and likely to be part of a word
 			return s
@@ -206,17 +209,6 @@ func (m *Model) Close() {
 	m.cancel()
 	m.wg.Wait()
 	m.http.CloseIdleConnections()
-}
-
-func sleep(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
 }
 
 // jitter returns a random duration up to limit.

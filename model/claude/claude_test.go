@@ -280,6 +280,6 @@ func TestPausedTurn(t *testing.T) {
 	}
 	if _, err := m.Step(t.Context(), ask(append(history, user("more"))...), &recorder{}); err != nil ||
 		len(s.Refusals()) > 0 {
-		t.Errorf("%v %v", err, s.Refusals())
+		t.Errorf("next step: %v %v", err, s.Refusals())
 	}
 }

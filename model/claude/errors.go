@@ -1,10 +1,12 @@
 package claude
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"strconv"
 	"strings"
 	"time"
@@ -74,7 +76,7 @@ func (f *failure) stepError(again bool) *model.StepError {
 	}
 }
 
-// Messages for users. None of them contains a key, a host or text of the upstream.
+// Messages for users. None of them contains a key or text of the upstream.
 const (
 	sayRefusedKey  = "The model's API refused our key. The operator has to check it."
 	sayForbidden   = "The model's API does not let our key use this model. The operator has to check it."
@@ -82,7 +84,6 @@ const (
 	saySpendCap    = "The spending limit of our account with the model's API is reached. The operator has to raise it."
 	sayBusy        = "The model is overloaded at the moment. Please try again shortly."
 	sayUnavailable = "The model's API is not available at the moment. Please try again shortly."
-	sayUnreachable = "The model's API cannot be reached."
 	sayLimited     = "The model's API limits how often we may ask. Please try again shortly."
 	sayTimeout     = "The model did not answer in time. Please try again."
 	sayBroken      = "The connection to the model broke off. Please try again."
@@ -109,7 +110,7 @@ func classify(ctx context.Context, model string, err error) *failure {
 		}
 	}
 	f := &failure{
-		code: footnote.ModelUnavailable, message: sayUnreachable, err: fmt.Errorf("model %s: %w", model, err),
+		code: footnote.ModelUnavailable, message: unreachable(err), err: fmt.Errorf("model %s: %w", model, err),
 		transient: true,
 	}
 	if stream, ok := errors.AsType[*streamError](err); ok {
@@ -126,6 +127,18 @@ func classify(ctx context.Context, model string, err error) *failure {
 	return f
 }
 
+// unreachable says which server did not answer, and what to do.
+func unreachable(err error) string {
+	host := ""
+	if call, ok := errors.AsType[*url.Error](err); ok {
+		if u, err := url.Parse(call.URL); err == nil && u.Host != "" {
+			host = " at " + u.Host
+		}
+	}
+	return "The model's API" + host + " cannot be reached. Check the network, the server, and the setting base_url " +
+		"(ANTHROPIC_BASE_URL)."
+}
+
 // byStatus classifies an error that the upstream reported. An error event has status 200; as with everything
 // that has an error type, the type decides.
 func byStatus(model string, status int, kind, code, message string) *failure {
@@ -133,32 +146,22 @@ func byStatus(model string, status int, kind, code, message string) *failure {
 		return &failure{code: footnote.ModelUnavailable, message: saySpendCap}
 	}
 	if code == "ramp_limit_exceeded" {
-		return &failure{code: footnote.RateLimited, message: sayLimited, transient: true, elsewhere: true}
+		status = http.StatusTooManyRequests
 	}
 	if status == http.StatusOK {
 		status = statusOf(kind)
 	}
+	f, known := failures[status]
+	if !known && (status == http.StatusConflict || status >= 500) {
+		f, known = failures[http.StatusInternalServerError], true
+	}
 	switch {
-	case status == http.StatusUnauthorized:
-		return &failure{code: footnote.ModelUnavailable, message: sayRefusedKey}
-	case status == http.StatusForbidden:
-		return &failure{code: footnote.ModelUnavailable, message: sayForbidden}
-	case status == http.StatusPaymentRequired:
-		return &failure{code: footnote.ModelUnavailable, message: sayBilling}
 	case status == http.StatusNotFound:
-		return &failure{code: footnote.ModelUnavailable, elsewhere: true,
-			message: fmt.Sprintf("The model %q is unknown or retired. The operator has to choose another.",
-				clip(model, 80))}
-	case status == http.StatusRequestEntityTooLarge:
-		return &failure{code: footnote.TooLarge, message: sayTooLarge}
-	case status == http.StatusTooManyRequests:
-		return &failure{code: footnote.RateLimited, message: sayLimited, transient: true, elsewhere: true}
-	case status == 529:
-		return &failure{code: footnote.ModelUnavailable, message: sayBusy, transient: true, busy: true, elsewhere: true}
-	case status == http.StatusRequestTimeout, status == http.StatusGatewayTimeout:
-		return &failure{code: footnote.AgentTimeout, message: sayTimeout, transient: true, elsewhere: true}
-	case status == http.StatusConflict, status >= 500:
-		return &failure{code: footnote.ModelUnavailable, message: sayUnavailable, transient: true, elsewhere: true}
+		f.message = fmt.Sprintf("The model %q is unknown or retired. The operator has to choose another.",
+			clip(model, 80))
+		return &f
+	case known:
+		return &f
 	// The API has no code for a prompt that exceeds the context window, only this text. If it changes, the
 	// failure becomes an internal one, like other rejections.
 	case strings.Contains(message, "prompt is too long"):
@@ -167,30 +170,44 @@ func byStatus(model string, status int, kind, code, message string) *failure {
 	return &failure{code: footnote.Internal, message: sayBad}
 }
 
+// statusOverloaded is the status of Anthropic's API for an overloaded model.
+const statusOverloaded = 529
+
+// failures are the failures that the upstream reports, by HTTP status.
+var failures = map[int]failure{
+	http.StatusUnauthorized:          {code: footnote.ModelUnavailable, message: sayRefusedKey},
+	http.StatusForbidden:             {code: footnote.ModelUnavailable, message: sayForbidden},
+	http.StatusPaymentRequired:       {code: footnote.ModelUnavailable, message: sayBilling},
+	http.StatusNotFound:              {code: footnote.ModelUnavailable, elsewhere: true},
+	http.StatusRequestEntityTooLarge: {code: footnote.TooLarge, message: sayTooLarge},
+	http.StatusTooManyRequests:       passing(footnote.RateLimited, sayLimited),
+	http.StatusRequestTimeout:        passing(footnote.AgentTimeout, sayTimeout),
+	http.StatusGatewayTimeout:        passing(footnote.AgentTimeout, sayTimeout),
+	http.StatusInternalServerError:   passing(footnote.ModelUnavailable, sayUnavailable),
+	statusOverloaded: {
+		code: footnote.ModelUnavailable, message: sayBusy, transient: true, busy: true, elsewhere: true,
+	},
+}
+
+// passing returns a failure after which the same call may succeed, or another model may.
+func passing(code footnote.Code, message string) failure {
+	return failure{code: code, message: message, transient: true, elsewhere: true}
+}
+
 // statusOf returns the HTTP status that corresponds to an error event. Unknown types count as a failure of
 // the upstream.
-func statusOf(kind string) int {
-	switch kind {
-	case "invalid_request_error":
-		return http.StatusBadRequest
-	case "authentication_error":
-		return http.StatusUnauthorized
-	case "billing_error":
-		return http.StatusPaymentRequired
-	case "permission_error":
-		return http.StatusForbidden
-	case "not_found_error":
-		return http.StatusNotFound
-	case "request_too_large":
-		return http.StatusRequestEntityTooLarge
-	case "rate_limit_error":
-		return http.StatusTooManyRequests
-	case "timeout_error":
-		return http.StatusGatewayTimeout
-	case "overloaded_error":
-		return 529
-	}
-	return http.StatusInternalServerError
+func statusOf(kind string) int { return cmp.Or(statuses[kind], http.StatusInternalServerError) }
+
+var statuses = map[string]int{
+	"invalid_request_error": http.StatusBadRequest,
+	"authentication_error":  http.StatusUnauthorized,
+	"billing_error":         http.StatusPaymentRequired,
+	"permission_error":      http.StatusForbidden,
+	"not_found_error":       http.StatusNotFound,
+	"request_too_large":     http.StatusRequestEntityTooLarge,
+	"rate_limit_error":      http.StatusTooManyRequests,
+	"timeout_error":         http.StatusGatewayTimeout,
+	"overloaded_error":      statusOverloaded,
 }
 
 // readHeaders adds what the headers say about retries.

@@ -210,7 +210,8 @@ func TestUnreachableUpstream(t *testing.T) {
 	m.sleep = func(context.Context, time.Duration) error { return nil }
 	live := &recorder{}
 	_, err = m.Step(t.Context(), ask(user("hi")), live)
-	if e := stepError(t, err); e.Code != footnote.ModelUnavailable || e.Again || len(live.retries) != 1 {
+	if e := stepError(t, err); e.Code != footnote.ModelUnavailable || e.Again || len(live.retries) != 1 ||
+		!strings.Contains(e.Message, "at "+strings.TrimPrefix(gone.URL, "http://")+" cannot be reached. Check") {
 		t.Errorf("error %+v, retries %v", e, live.retries)
 	}
 }
@@ -220,7 +221,7 @@ func TestSlowAnswerIsNotIdle(t *testing.T) {
 	m, _ := setup(t, replies(modeltest.Reply{Text: "slow", Loris: time.Millisecond}), Options{Idle: time.Second})
 	reply, err := m.Step(t.Context(), ask(user("hi")), &recorder{})
 	if err != nil || textOf(reply.Message) != "slow" {
-		t.Errorf("%+v, %v", reply, err)
+		t.Errorf("reply: %+v, %v", reply, err)
 	}
 }
 

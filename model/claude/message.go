@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -31,13 +32,12 @@ type message struct {
 	dirty  bool // live has unflushed changes
 	shown  bool // live has shown anything at all
 
-	begun, ended bool // message_start, message_stop
-	id, model    string
-	stop         string
-	usage        footnote.Usage
-	sawInput     bool // the upstream counted the prompt
-	sawOutput    bool // it counted the whole output
-	scratch      []byte
+	begun, ended    bool // message_start, message_stop
+	id, model, stop string
+	usage           footnote.Usage
+	sawInput        bool // the upstream counted the prompt
+	sawOutput       bool // it counted the whole output
+	scratch         []byte
 }
 
 // count is a number of tokens as servers write it.
@@ -139,27 +139,9 @@ type errorJSON struct {
 // handle processes the data of one event. name comes from the event line.
 func (m *message) handle(name, data []byte) error {
 	if d, ok := scanDelta(data); ok {
-		return m.delta(d)
+		return m.scannedDelta(d)
 	}
-	if index, ok := scanPlain(data, `{"type":"content_block_stop","index":`, `}`); ok {
-		if b := m.find(index); b != nil && b.open {
-			m.close(b)
-		}
-		return nil
-	}
-	if index, ok := scanPlain(data, `{"type":"content_block_start","index":`,
-		`,"content_block":{"type":"text","text":""}}`); ok {
-		return m.open(&block{
-			index: index, kind: model.TextBlock, fields: plainText(), grows: true, live: true, open: true,
-		})
-	}
-	switch string(data) {
-	case `{"type":"ping"}`, `{"type": "ping"}`:
-		return nil
-	case `{"type":"message_stop"}`:
-		m.end()
-		return nil
-	case "[DONE]": // some proxies add the end marker of another protocol
+	if string(data) == "[DONE]" { // some proxies add the end marker of another protocol
 		return nil
 	}
 	var e event
@@ -193,7 +175,7 @@ func (m *message) dispatch(e event) error {
 	case "content_block_start":
 		return m.start(e.Index, e.Block)
 	case "content_block_delta":
-		return m.slowDelta(e)
+		return m.parsedDelta(e)
 	case "content_block_stop":
 		if b := m.find(e.Index); b != nil && b.open {
 			m.close(b)
@@ -248,30 +230,14 @@ func (m *message) readWhole(data []byte) error {
 	return nil
 }
 
-// find returns the block with an upstream index. Usually that is also its position.
+// find returns the block with an upstream index. Usually that is the newest.
 func (m *message) find(index int) *block {
-	if index >= 0 && index < len(m.blocks) && m.blocks[index].index == index {
-		return m.blocks[index]
-	}
-	for i := len(m.blocks) - 1; i >= 0; i-- {
-		if m.blocks[i].index == index {
-			return m.blocks[i]
+	for _, b := range slices.Backward(m.blocks) {
+		if b.index == index {
+			return b
 		}
 	}
 	return nil
-}
-
-// place returns the position of a block in the message.
-func (m *message) place(b *block) int {
-	if b.index < len(m.blocks) && b.index >= 0 && m.blocks[b.index] == b {
-		return b.index
-	}
-	for i := range m.blocks {
-		if m.blocks[i] == b {
-			return i
-		}
-	}
-	return -1
 }
 
 // open adds a block.
@@ -279,6 +245,7 @@ func (m *message) open(b *block) error {
 	if m.find(b.index) != nil || len(m.blocks) >= maxBlocks {
 		return &streamError{kind: malformed, err: fmt.Errorf("block %d starts twice, or there are too many", b.index)}
 	}
+	b.place = len(m.blocks)
 	m.blocks = append(m.blocks, b)
 	return nil
 }
@@ -322,7 +289,7 @@ func (m *message) announce(b *block) {
 	if b.kind == model.ToolUseBlock {
 		id, name = b.string("id"), b.string("name")
 	}
-	m.live.Start(m.place(b), b.kind, id, name)
+	m.live.Start(b.place, b.kind, id, name)
 }
 
 // showPiece shows a piece of a block.
@@ -334,11 +301,11 @@ func (m *message) showPiece(b *block, text []byte) {
 		m.announce(b)
 	}
 	m.dirty, m.shown = true, true
-	m.live.Delta(m.place(b), text)
+	m.live.Delta(b.place, text)
 }
 
-// delta appends a piece that the fast path read.
-func (m *message) delta(d fastDelta) error {
+// scannedDelta appends a piece that the fast path read.
+func (m *message) scannedDelta(d scannedDelta) error {
 	b := m.find(d.index)
 	if b == nil || !b.open {
 		return &streamError{kind: malformed, err: fmt.Errorf("a delta for block %d, which is not open", d.index)}
@@ -350,8 +317,8 @@ func (m *message) delta(d fastDelta) error {
 	if m.size += len(d.text); m.size > maxMessage {
 		return &streamError{kind: oversized, err: errTooLarge}
 	}
-	if d.tail || d.odd || b.held {
-		m.addOdd(b, d.text)
+	if d.tail || d.odd || b.hasHalf {
+		m.addRepaired(b, d.text)
 		return nil
 	}
 	b.text = append(b.text, d.text...)
@@ -364,21 +331,21 @@ func (m *message) add(b *block, text []byte) error {
 	if m.size += len(text); m.size > maxMessage {
 		return &streamError{kind: oversized, err: errTooLarge}
 	}
-	m.addOdd(b, text)
+	m.addRepaired(b, text)
 	return nil
 }
 
-// addOdd appends a piece that may need repair. It holds back the first half of a surrogate pair at its end
+// addRepaired appends a piece that may need repair. It holds back the first half of a surrogate pair at its end
 // until the second half comes.
-func (m *message) addOdd(b *block, text []byte) {
-	if b.held {
-		text = append(append(m.scratch[:0], b.hold[:]...), text...)
-		m.scratch, b.held = text, false
+func (m *message) addRepaired(b *block, text []byte) {
+	if b.hasHalf {
+		text = append(append(m.scratch[:0], b.half[:]...), text...)
+		m.scratch, b.hasHalf = text, false
 	}
 	fixed := repair(nil, text)
 	if n := len(fixed); endsInFirstHalf(fixed) {
-		copy(b.hold[:], fixed[n-6:])
-		b.held, fixed = true, fixed[:n-6]
+		copy(b.half[:], fixed[n-6:])
+		b.hasHalf, fixed = true, fixed[:n-6]
 	}
 	b.text = append(b.text, fixed...)
 	m.showPiece(b, fixed)
@@ -391,7 +358,7 @@ func endsInFirstHalf(text []byte) bool {
 	return ok && s.tail
 }
 
-func (m *message) slowDelta(e event) error {
+func (m *message) parsedDelta(e event) error {
 	d, b := e.Delta, m.find(e.Index)
 	if b == nil || !b.open {
 		return &streamError{kind: malformed, err: fmt.Errorf("a delta for block %d, which is not open", e.Index)}
@@ -414,15 +381,18 @@ func (m *message) slowDelta(e event) error {
 		}
 		one := block{fields: fields}
 		one.finish()
-		b.cite = append(b.cite, one.done)
+		if b.cite != nil {
+			b.cite = append(b.cite, ',')
+		}
+		b.cite = append(b.cite, one.done...)
 		m.size += len(d.Citation)
 	}
 	return m.add(b, text)
 }
 
 func (m *message) close(b *block) {
-	if b.held { // the second half never came
-		b.held = false
+	if b.hasHalf { // the second half never came
+		b.hasHalf = false
 		const replacement = `\ufffd`
 		b.text = append(b.text, replacement...)
 		m.showPiece(b, []byte(replacement))
@@ -434,7 +404,7 @@ func (m *message) close(b *block) {
 			m.announce(b)
 		}
 		m.dirty = true
-		m.live.Stop(m.place(b))
+		m.live.Stop(b.place)
 	}
 }
 

@@ -207,7 +207,7 @@ func TestBudget(t *testing.T) {
 	req.MaxCost = 5_000
 	reply, err := m.Step(t.Context(), req, &recorder{})
 	if err != nil || reply.Message.Cost.MicroUSD > 5_000 {
-		t.Fatalf("%+v %v", reply, err)
+		t.Fatalf("reply: %+v %v", reply, err)
 	}
 	if limit := s.Requests()[0].Max; limit < minOutput || limit > 500 {
 		t.Errorf("max_tokens = %d", limit)
@@ -230,7 +230,7 @@ func TestCompatible(t *testing.T) {
 	got := first.Message
 	if string(got.Blocks[0]) != `{"type":"thinking","thinking":"hm"}` || got.StopReason != model.ToolUse ||
 		len(live.bad) > 0 {
-		t.Errorf("%s", got.Blocks)
+		t.Errorf("blocks: %s", got.Blocks)
 	}
 	if !got.Usage.Estimated || got.Usage.Input == 0 || !got.Cost.Unpriced || got.Cost.MicroUSD == 0 {
 		t.Errorf("usage %+v cost %+v", got.Usage, got.Cost)
@@ -241,7 +241,7 @@ func TestCompatible(t *testing.T) {
 			Content: json.RawMessage(`[{"type":"tool_result","tool_use_id":"toolu_00000001_1","content":"1"}]`),
 		}), &recorder{})
 	if err != nil || !second.Message.Usage.Estimated || second.Message.Usage.Output == 0 {
-		t.Fatalf("%+v %v", second, err)
+		t.Fatalf("want an estimated usage: %+v %v", second, err)
 	}
 	sent := s.Requests()[1]
 	if h := sent.Header; h.Get("Anthropic-Version") != "2023-06-01" || h.Get("X-Api-Key") != testKey ||
@@ -249,7 +249,7 @@ func TestCompatible(t *testing.T) {
 		t.Errorf("headers %v", h)
 	}
 	if bytes.Contains(sent.Body, []byte("thinking")) || len(s.Refusals()) > 0 {
-		t.Errorf("%s\n%v", sent.Body, s.Refusals())
+		t.Errorf("second request: %s\n%v", sent.Body, s.Refusals())
 	}
 	if err := m.Check(t.Context()); err != nil {
 		t.Errorf("Check = %v", err)
@@ -273,7 +273,7 @@ func TestAnswerWithoutStreaming(t *testing.T) {
 	}
 	if string(reply.Message.Blocks[0]) != `{"type":"text","text":"hi \ufffd"}` ||
 		string(reply.Message.Blocks[1]) != `{"type":"tool_use","id":"t1","name":"q","input":{"a":1}}` {
-		t.Errorf("%s", reply.Message.Blocks)
+		t.Errorf("blocks: %s", reply.Message.Blocks)
 	}
 	if reply.Message.Usage != (footnote.Usage{Input: 3, Output: 5}) || live.flushes != 1 || len(live.bad) > 0 ||
 		live.text[1] != `{\"a\":1}` {
@@ -376,7 +376,7 @@ func TestEnvironmentIsIgnored(t *testing.T) {
 	m, s := setup(t, replies(modeltest.Say("ok")), Options{})
 	if _, err := m.Step(t.Context(), ask(user("hi")), &recorder{}); err != nil ||
 		s.Requests()[0].Header.Get("X-Evil") != "" {
-		t.Errorf("%v", err)
+		t.Errorf("step: %v", err)
 	}
 }
 
@@ -391,11 +391,11 @@ func TestOptions(t *testing.T) {
 	}
 	m, err := New(Options{Profile: Compatible, BaseURL: "http://localhost:11434/v1/"})
 	if err != nil || m.opts.BaseURL != "http://localhost:11434" {
-		t.Errorf("%v %v", m.opts.BaseURL, err)
+		t.Errorf("base URL: %v %v", m.opts.BaseURL, err)
 	}
 	_, err = m.Step(t.Context(), ask(user("hi")), &recorder{})
 	if e := stepError(t, err); e.Code != footnote.ModelNotFound {
-		t.Errorf("%+v", e)
+		t.Errorf("want model_not_found: %+v", e)
 	}
 }
 

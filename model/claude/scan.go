@@ -2,6 +2,7 @@ package claude
 
 import (
 	"bytes"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -182,45 +183,32 @@ const (
 	inputDelta
 )
 
-// A form is one way to write a delta event: without spaces, as Anthropic's API does, or with a space after each
-// comma and colon, as several other servers do.
+// A form is one way to write a delta event.
 type form struct {
 	head  string
 	delta string
-	kinds [3]struct {
-		head string
-		kind deltaKind
+	kinds [3]string // by kind of delta, from textDelta
+}
+
+// compact is the form without spaces, as Anthropic's API writes it.
+var compact = form{
+	head:  `{"type":"content_block_delta","index":`,
+	delta: `,"delta":{"type":"`,
+	kinds: [3]string{`text_delta","text":"`, `thinking_delta","thinking":"`, `input_json_delta","partial_json":"`},
+}
+
+// spaced is the form with a space after each comma and colon, as several other servers write it.
+var spaced = func() form {
+	space := strings.NewReplacer(`":`, `": `, `,"`, `, "`)
+	f := form{head: space.Replace(compact.head), delta: space.Replace(compact.delta)}
+	for i, kind := range compact.kinds {
+		f.kinds[i] = space.Replace(kind)
 	}
-}
+	return f
+}()
 
-var forms = [2]form{
-	{
-		head:  `{"type":"content_block_delta","index":`,
-		delta: `,"delta":{"type":"`,
-		kinds: [3]struct {
-			head string
-			kind deltaKind
-		}{
-			{`text_delta","text":"`, textDelta},
-			{`input_json_delta","partial_json":"`, inputDelta},
-			{`thinking_delta","thinking":"`, thinkingDelta},
-		},
-	}, {
-		head:  `{"type": "content_block_delta", "index": `,
-		delta: `, "delta": {"type": "`,
-		kinds: [3]struct {
-			head string
-			kind deltaKind
-		}{
-			{`text_delta", "text": "`, textDelta},
-			{`input_json_delta", "partial_json": "`, inputDelta},
-			{`thinking_delta", "thinking": "`, thinkingDelta},
-		},
-	},
-}
-
-// fastDelta is a delta event that was read without decoding.
-type fastDelta struct {
+// scannedDelta is a delta event that was read without decoding.
+type scannedDelta struct {
 	index int
 	kind  deltaKind
 	text  []byte // inside of the JSON string; part of the input
@@ -230,14 +218,14 @@ type fastDelta struct {
 
 // scanDelta reads the data of a delta event. ok is false for everything else, and for deltas written in an
 // unusual way.
-func scanDelta(b []byte) (d fastDelta, ok bool) {
+func scanDelta(b []byte) (d scannedDelta, ok bool) {
 	const indexOfBlank = 8 // {"type": — a space or a quote follows
 	if len(b) <= indexOfBlank {
 		return d, false
 	}
-	f := &forms[0]
+	f := &compact
 	if b[indexOfBlank] == ' ' {
-		f = &forms[1]
+		f = &spaced
 	}
 	i, ok := skip(b, 0, f.head)
 	if !ok {
@@ -255,8 +243,8 @@ func scanDelta(b []byte) (d fastDelta, ok bool) {
 		return d, false
 	}
 	for k := range f.kinds {
-		if next, ok := skip(b, i, f.kinds[k].head); ok {
-			i, d.kind = next, f.kinds[k].kind
+		if next, ok := skip(b, i, f.kinds[k]); ok {
+			i, d.kind = next, textDelta+deltaKind(k)
 			break
 		}
 	}
@@ -285,22 +273,4 @@ func closes(b []byte) bool {
 	}
 	b = bytes.Trim(b, " ")
 	return len(b) >= 2 && b[0] == '}' && b[len(b)-1] == '}' && len(bytes.Trim(b[1:len(b)-1], " ")) == 0
-}
-
-// scanPlain reads an event that has a fixed form except for its index: head, a number of at most four digits,
-// spaces that some servers pad with, tail.
-func scanPlain(data []byte, head, tail string) (index int, ok bool) {
-	if len(data) < len(head) || string(data[:len(head)]) != head {
-		return 0, false
-	}
-	i := len(head)
-	for ; i < len(data) && i < len(head)+4 && data[i] >= '0' && data[i] <= '9'; i++ {
-		index = 10*index + int(data[i]-'0')
-	}
-	if i == len(head) || i > len(head)+1 && data[len(head)] == '0' {
-		return 0, false
-	}
-	rest := bytes.TrimLeft(data[i:], " ")
-	return index, len(rest) >= len(tail) && string(rest[:len(tail)]) == tail &&
-		len(bytes.TrimRight(rest[len(tail):], " ")) == 0
 }

@@ -18,8 +18,7 @@ const (
 // reader splits a stream of server-sent events and passes the data of each to a message. Lines end in \n or
 // \r\n; the data of an event is a JSON object, usually on a single line.
 type reader struct {
-	msg  *message
-	live model.Live
+	msg *message
 	// buf[:end] was read and not yet used; it begins with the oldest incomplete event. The positions below
 	// are offsets into it.
 	buf  []byte
@@ -41,7 +40,7 @@ type span struct{ from, to int }
 func (s span) back(n int) span { return span{s.from - n, s.to - n} }
 
 func newReader(live model.Live) *reader {
-	return &reader{msg: &message{live: live}, live: live, buf: make([]byte, firstBuffer)}
+	return &reader{msg: &message{live: live}, buf: make([]byte, firstBuffer)}
 }
 
 // run reads body until the message is complete. It calls beat after every read, and flushes live once after
@@ -82,7 +81,7 @@ func (r *reader) read(body io.Reader, beat func()) error {
 	}
 	if r.msg.dirty {
 		r.msg.dirty = false
-		r.live.Flush()
+		r.msg.live.Flush()
 	}
 	switch {
 	case failed != nil || r.msg.ended || err == nil:
@@ -149,9 +148,7 @@ func (r *reader) consume() error {
 }
 
 // reset clears the current event.
-func (r *reader) reset() {
-	r.hasData, r.joined, r.data, r.name = false, nil, span{}, span{}
-}
+func (r *reader) reset() { r.hasData, r.joined, r.data, r.name = false, nil, span{}, span{} }
 
 // field processes one line of an event.
 func (r *reader) field(from, to int) {

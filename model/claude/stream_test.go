@@ -383,7 +383,7 @@ func TestLargeEvent(t *testing.T) {
 	r := newReader(&silent{})
 	if err := r.run(strings.NewReader(sse(startText, textEvent(text), stopAll)), nothing); err != nil ||
 		len(r.msg.blocks[0].text) != len(text) {
-		t.Errorf("%v", err)
+		t.Errorf("large event: %v", err)
 	}
 }
 
@@ -481,8 +481,8 @@ func (c *chunks) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// TestPlainEventsInOtherSpellings checks that the events that are read without decoding mean the same in any other
-// spelling, which is decoded.
+// TestPlainEventsInOtherSpellings checks that events mean the same in the spelling of a server that pads them with
+// spaces.
 func TestPlainEventsInOtherSpellings(t *testing.T) {
 	plain := []string{
 		`{"type":"message_start","message":{"id":"m","model":"x"}}`, `{"type":"ping"}`,
@@ -510,14 +510,6 @@ func TestPlainEventsInOtherSpellings(t *testing.T) {
 		}
 		if got := fmt.Sprint(blocks); got != want {
 			t.Errorf("blocks %s, want %s", got, want)
-		}
-	}
-	for _, bad := range []string{
-		`{"type":"content_block_stop","index":}`, `{"type":"content_block_stop","index":01}`,
-		`{"type":"content_block_stop","index":1}}`, `{"type":"content_block_stop","index":12345}`,
-	} {
-		if i, ok := scanPlain([]byte(bad), `{"type":"content_block_stop","index":`, `}`); ok {
-			t.Errorf("%s is taken for the end of block %d", bad, i)
 		}
 	}
 }

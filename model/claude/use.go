@@ -12,20 +12,28 @@ const maxToolOverhead = 1_000
 // were written to the cache, priced for the most expensive model that may be tried. It assumes two bytes per
 // token of the prompt; the actual number is above three.
 func (m *Model) MaxUse(req model.Request) (tokens int64, cost footnote.Cost) {
-	lasting, size := len(req.System)+len(req.Tools), 0
+	lasting, size := sizes(&req)
+	u := footnote.Usage{CacheWrite1h: int64(lasting)/2 + maxToolOverhead, CacheWrite5m: int64(size) / 2}
+	return m.mostExpensive(req, u, 0)
+}
+
+// sizes returns the bytes of a prompt that are the same in each call of a conversation, and those of its messages.
+func sizes(req *model.Request) (lasting, messages int) {
 	for _, msg := range req.Messages {
-		size += len(msg.Content)
+		messages += len(msg.Content)
 	}
+	return len(req.System) + len(req.Tools), messages
+}
+
+// mostExpensive returns the maximum of the tokens and of the cost of a call over the models that may be tried. u is the
+// usage of its prompt. The output is as long as the limit allows, at least minOut.
+func (m *Model) mostExpensive(req model.Request, u footnote.Usage, minOut int64) (tokens int64, cost footnote.Cost) {
 	req.MaxCost = 0 // without a limit: the result is the cost
 	for _, model := range m.candidates(&req) {
 		out, _ := m.limit(model, &req)
-		u := footnote.Usage{
-			CacheWrite1h: int64(lasting)/2 + maxToolOverhead,
-			CacheWrite5m: int64(size) / 2,
-			Output:       out,
-		}
+		u.Output = max(minOut, out)
 		c := m.prices.Cost(model, u)
-		if tokens = max(tokens, u.Prompt()+out); c.MicroUSD > cost.MicroUSD {
+		if tokens = max(tokens, u.Prompt()+u.Output); c.MicroUSD > cost.MicroUSD {
 			cost = c
 		}
 	}
@@ -38,11 +46,8 @@ const toolOverhead = 350
 // promptUsage estimates the usage of a prompt after it has grown by a number of bytes, as if all of it were
 // written to the cache.
 func (m *Model) promptUsage(req *model.Request, grown int) footnote.Usage {
-	lasting, size := len(req.System)+len(req.Tools), grown
-	for _, msg := range req.Messages {
-		size += len(msg.Content)
-	}
-	u := footnote.Usage{CacheWrite1h: estimate(lasting), CacheWrite5m: estimate(size)}
+	lasting, size := sizes(req)
+	u := footnote.Usage{CacheWrite1h: estimate(lasting), CacheWrite5m: estimate(size + grown)}
 	if len(req.Tools) > len("[]") {
 		u.CacheWrite1h += toolOverhead
 	}
@@ -55,15 +60,5 @@ func (m *Model) promptUsage(req *model.Request, grown int) footnote.Usage {
 // MinUse returns the tokens and the cost that must be left for a call, for the most expensive model that may be tried:
 // its prompt, grown by a number of bytes, and an answer of req.MaxTokens.
 func (m *Model) MinUse(req model.Request, grown int) (tokens int64, cost footnote.Cost) {
-	u := m.promptUsage(&req, grown)
-	for _, model := range m.candidates(&req) {
-		req.MaxCost = 0
-		u.Output, _ = m.limit(model, &req)
-		u.Output = max(minOutput, u.Output)
-		c := m.prices.Cost(model, u)
-		if tokens = max(tokens, u.Prompt()+u.Output); c.MicroUSD > cost.MicroUSD {
-			cost = c
-		}
-	}
-	return tokens, cost
+	return m.mostExpensive(req, m.promptUsage(&req, grown), minOutput)
 }

@@ -9,6 +9,7 @@ package history
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"regexp"
 	"slices"
@@ -17,6 +18,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/internal/mark"
 	"github.com/footnotehq/footnote/internal/strictjson"
 	"github.com/footnotehq/footnote/internal/visible"
 )
@@ -32,7 +34,7 @@ const (
 	Unanswered  = "This call was not answered by the user."
 	Interrupted = "This call was interrupted; there is no result."
 	opening     = "(The conversation begins here.)"
-	goOn        = "Please go on."
+	proceed     = "Please continue."
 )
 
 // Messages returns the history of a conversation with these events, oldest first.
@@ -75,7 +77,7 @@ func effective(events []footnote.Event) effectiveLog {
 	p := effectiveLog{events: Standing(events)}
 	for i := 0; i < len(p.events); i++ {
 		if b, ok := p.events[i].Body.(footnote.Segmented); ok {
-			kept := slices.Clone(from(p.events[:i], b.FromSeq))
+			kept := slices.Clone(p.events[Index(p.events[:i], b.FromSeq):i])
 			p.summary, p.events = b.Summary, append(kept, p.events[i+1:]...)
 			i = len(kept) - 1
 		}
@@ -97,7 +99,7 @@ func Standing(events []footnote.Event) []footnote.Event {
 	kept := slices.Clone(events[:first])
 	for _, ev := range events[first:] {
 		if b, ok := ev.Body.(footnote.Rewound); ok {
-			kept = upTo(kept, b.ToSeq)
+			kept = kept[:Index(kept, b.ToSeq+1)]
 		} else {
 			kept = append(kept, ev)
 		}
@@ -105,20 +107,12 @@ func Standing(events []footnote.Event) []footnote.Event {
 	return kept
 }
 
-func upTo(events []footnote.Event, seq int64) []footnote.Event {
-	n := len(events)
-	for n > 0 && events[n-1].Seq > seq {
-		n--
-	}
-	return events[:n]
-}
-
-func from(events []footnote.Event, seq int64) []footnote.Event {
-	n := 0
-	for n < len(events) && events[n].Seq < seq {
-		n++
-	}
-	return events[n:]
+// Index returns the index of the first event with at least the given sequence.
+func Index(events []footnote.Event, seq int64) int {
+	n, _ := slices.BinarySearchFunc(events, seq, func(ev footnote.Event, seq int64) int {
+		return cmp.Compare(ev.Seq, seq)
+	})
+	return n
 }
 
 // builder folds events into messages.
@@ -152,9 +146,12 @@ func (b *builder) add(body footnote.Body) {
 		b.imported(v.Turns)
 	case footnote.AssistantMessage:
 		if v.StopReason != "refusal" {
-			b.assistant(v.Blocks)
+			b.assistant(mark.RestoreBlocks(v.Blocks, v.Marks))
 		}
 	case footnote.ToolResult:
+		if v.Marks {
+			v.Content = mark.Print(v.Content)
+		}
 		b.answer(v)
 	}
 }
@@ -234,10 +231,14 @@ func (b *builder) close(words string) {
 	b.userBlocks = append(results, b.userBlocks...)
 }
 
-// flush completes the user message under construction.
+// flush completes the user message under construction. An empty one gets some words.
 func (b *builder) flush() {
-	if len(b.userBlocks) == 0 {
-		return
+	switch {
+	case len(b.userBlocks) > 0:
+	case len(b.out) == 0:
+		b.user(text(opening))
+	default:
+		b.user(text(proceed))
 	}
 	b.out = append(b.out, Message{Role: "user", Content: array(b.userBlocks)})
 	b.userBlocks = nil
@@ -257,36 +258,20 @@ func (b *builder) assistant(raw []json.RawMessage) {
 
 // assistantSaid adds a message of the model. It closes the calls before it.
 func (b *builder) assistantSaid(blocks []json.RawMessage, calls []call) {
-	if len(b.userBlocks) == 0 {
-		// Two assistant messages in a row, or one at the very start.
-		words := goOn
-		if len(b.out) == 0 {
-			words = opening
-		}
-		b.user(text(words))
-	}
-	b.flush()
+	b.flush() // it may be empty: two assistant messages in a row, or one at the very start
 	b.out = append(b.out, Message{Role: "assistant", Content: array(blocks)})
 	b.open = calls
 }
 
 func (b *builder) finish() []Message {
 	b.close(Interrupted)
-	if len(b.userBlocks) == 0 {
-		words := goOn
-		if len(b.out) == 0 {
-			words = opening
-		}
-		b.user(text(words))
-	}
 	b.flush()
 	return b.out
 }
 
 var (
 	badName = regexp.MustCompile(`[^a-zA-Z0-9_-]`)
-	okName  = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
-	okID    = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
+	okName  = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`) // of a tool, or the id of a call
 )
 
 // blocks returns the blocks of a model's message that can be sent back unchanged, and its tool calls. substance
@@ -339,7 +324,7 @@ func (b *builder) unique(id string) string {
 	if b.used == nil {
 		b.used = map[string]int{}
 	}
-	if !okID.MatchString(id) {
+	if !okName.MatchString(id) {
 		id = "call_" + badName.ReplaceAllString(id[:min(len(id), 48)], "_")
 	}
 	sent := id
@@ -356,15 +341,12 @@ func (b *builder) unique(id string) string {
 func toolUse(id, name string, input json.RawMessage) json.RawMessage {
 	if !okName.MatchString(name) {
 		name = badName.ReplaceAllString(name, "_")
-		name = name[:min(len(name), 64)]
-		if name == "" {
-			name = "unnamed"
-		}
+		name = cmp.Or(name[:min(len(name), 64)], "unnamed")
 	}
 	if !isObject(input) {
-		input = marshal(map[string]string{"INVALID_JSON": string(input)})
+		input = strictjson.MustEncode(map[string]string{"INVALID_JSON": string(input)})
 	}
-	return marshal(struct {
+	return strictjson.MustEncode(struct {
 		Type  string          `json:"type"`
 		ID    string          `json:"id"`
 		Name  string          `json:"name"`
@@ -373,7 +355,7 @@ func toolUse(id, name string, input json.RawMessage) json.RawMessage {
 }
 
 func toolResult(id, content string, failed bool) json.RawMessage {
-	return marshal(struct {
+	return strictjson.MustEncode(struct {
 		Type    string `json:"type"`
 		ID      string `json:"tool_use_id"`
 		IsError bool   `json:"is_error,omitempty"`
@@ -393,17 +375,6 @@ func text(s string) json.RawMessage {
 	const head = `{"type":"text","text":`
 	out := append(make([]byte, 0, len(head)+len(s)+len(s)/16+8), head...)
 	return append(strictjson.AppendString(out, s), '}')
-}
-
-// marshal encodes without HTML escaping, so that the stored bytes are sent unchanged.
-func marshal(v any) json.RawMessage {
-	var buf bytes.Buffer
-	enc := json.NewEncoder(&buf)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		panic(err) // structs of strings and checked JSON always encode
-	}
-	return bytes.TrimSuffix(buf.Bytes(), []byte("\n"))
 }
 
 func array(blocks []json.RawMessage) json.RawMessage {

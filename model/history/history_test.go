@@ -35,7 +35,7 @@ func accept(messages []history.Message) error {
 	for i, m := range messages {
 		want := [...]string{"user", "assistant"}[i%2]
 		if m.Role != want {
-			return fmt.Errorf("message %d is of role %s, want %s", i, m.Role, want)
+			return fmt.Errorf("message %d has role %s, want %s", i, m.Role, want)
 		}
 		var blocks []block
 		if err := json.Unmarshal(m.Content, &blocks); err != nil || len(blocks) == 0 {
@@ -310,11 +310,13 @@ func TestUnreadable(t *testing.T) {
 				Seq:  1,
 				Run:  "r1",
 				Body: footnote.Unreadable{Kind: "user_message"},
-			}, {
+			},
+			{
 				Seq:  2,
 				Run:  "r1",
 				Body: footnote.AssistantMessage{Blocks: thought},
-			}, {Seq: 3, Run: "r2", Body: footnote.UserMessage{Text: "b"}},
+			},
+			{Seq: 3, Run: "r2", Body: footnote.UserMessage{Text: "b"}},
 		},
 			`user [{"type":"text","text":"(Event 1 of this conversation cannot be read.)"}] assistant ` +
 				`[{"type":"text","text":"One."}] user [{"type":"text","text":"b"}]`},
@@ -322,13 +324,16 @@ func TestUnreadable(t *testing.T) {
 			{
 				Seq:  1,
 				Body: footnote.UserMessage{Text: "a"},
-			}, {
+			},
+			{
 				Seq:  2,
 				Body: footnote.Unreadable{Kind: "assistant_message"},
-			}, {
+			},
+			{
 				Seq:  3,
 				Body: footnote.ToolResult{CallID: "t1", Content: "42"},
-			}, {Seq: 4, Body: footnote.UserMessage{Text: "b"}},
+			},
+			{Seq: 4, Body: footnote.UserMessage{Text: "b"}},
 		},
 			`user [{"type":"text","text":"a"}] assistant [{"type":"text","text":"(Event 2 of this conversation ` +
 				`cannot be read.)"}] user [{"type":"text","text":"b"}]`},
@@ -336,10 +341,12 @@ func TestUnreadable(t *testing.T) {
 			{
 				Seq:  1,
 				Body: footnote.UserMessage{Text: "a"},
-			}, {
+			},
+			{
 				Seq:  2,
 				Body: footnote.AssistantMessage{Blocks: call},
-			}, {Seq: 3, Body: footnote.Unreadable{Kind: "tool_result"}},
+			},
+			{Seq: 3, Body: footnote.Unreadable{Kind: "tool_result"}},
 		},
 			`user [{"type":"text","text":"a"}] assistant [{"type":"tool_use","id":"t1","name":"query","input":{}}] ` +
 				`user [{"type":"tool_result","tool_use_id":"t1","is_error":true,"content":"This call was ` +
@@ -349,7 +356,8 @@ func TestUnreadable(t *testing.T) {
 				{
 					Seq:  1,
 					Body: footnote.UserMessage{Text: "a"},
-				}, {Seq: 2, Body: footnote.Unreadable{Kind: "run_finished"}},
+				},
+				{Seq: 2, Body: footnote.Unreadable{Kind: "run_finished"}},
 			}, `user [{"type":"text","text":"a"}]`,
 		},
 	} {

@@ -85,35 +85,22 @@ func mentioned(text string, list []table) (table, bool) {
 	return table{}, false
 }
 
-// question returns the user's text in the newest message: its first text, which the program may follow with
-// others.
-func question(r Request) string {
-	for i := len(r.Messages) - 1; i >= 0; i-- {
-		if r.Messages[i].Role != "user" {
-			continue
-		}
-		for _, c := range r.Messages[i].Content {
-			if c.Type == "text" {
-				return c.Text
-			}
-		}
-	}
-	return ""
-}
-
 // countRule counts the rows of the table that the question names, or of the first one, and reports the
 // result. It answers at once if the question is not about data. Requests without a schema or without the tool
 // go to otherwise.
 func countRule(p Params, otherwise Rule) Rule {
 	return func(r Request) Reply {
 		if results := r.Results(); len(results) > 0 {
-			return Blocks(Block{Type: "text", Text: worded(r, results), Gap: p.Gap})
+			return Blocks(Block{Type: "text", Text: answerText(results), Gap: p.Gap})
 		}
 		list := tables(r)
 		if len(list) == 0 || !r.HasTool(p.Tool) || r.Choice == "none" {
 			return otherwise(r)
 		}
-		text := question(r)
+		text := ""
+		if texts := r.userTexts(); len(texts) > 0 {
+			text = texts[0] // the program may follow the user's text with others
+		}
 		t, named := mentioned(text, list)
 		switch {
 		case named:
@@ -132,21 +119,13 @@ func countRule(p Params, otherwise Rule) Rule {
 	}
 }
 
-// worded builds an answer from the cells of results that have rows; other results are worded by summary.
-func worded(r Request, results []Result) string {
-	inputs := map[string]json.RawMessage{}
-	for _, m := range r.Messages {
-		for _, c := range m.Content {
-			if c.Type == "tool_use" {
-				inputs[c.ID] = c.Input
-			}
-		}
-	}
+// answerText builds an answer from the cells of results that have rows; other results are worded by summary.
+func answerText(results []Result) string {
 	var out []string
 	for _, one := range results {
 		cells, ok := cellsOf(one)
 		var in struct{ SQL string }
-		_ = json.Unmarshal(inputs[one.ID], &in) // its shape is unknown
+		_ = json.Unmarshal(one.Input, &in) // its shape is unknown
 		count := counted.FindStringSubmatch(in.SQL)
 		switch {
 		case !ok:

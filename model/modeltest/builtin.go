@@ -156,7 +156,7 @@ func autoRule(p Params) Rule {
 				continue
 			}
 			found = true
-			if err := obey(&reply, rest); err != nil {
+			if err := applyDirective(&reply, rest); err != nil {
 				return Reply{Error: &Failure{Status: 400, Message: fmt.Sprintf("fake: %s: %v", rest, err)}}
 			}
 		}
@@ -167,7 +167,7 @@ func autoRule(p Params) Rule {
 	}
 }
 
-func obey(reply *Reply, directive string) error {
+func applyDirective(reply *Reply, directive string) error {
 	verb, rest, _ := strings.Cut(directive, " ")
 	first, second, _ := strings.Cut(rest, " ")
 	var err error

@@ -1,7 +1,9 @@
 package modeltest
 
 import (
+	"cmp"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -128,19 +130,14 @@ func (r Reply) blocks() []Block {
 	if r.Text == "" {
 		return r.Blocks
 	}
-	return append(append([]Block(nil), r.Blocks...), TextBlock(r.Text))
+	return append(slices.Clone(r.Blocks), TextBlock(r.Text))
 }
 
 func (r Reply) stopReason() string {
-	if r.StopReason != "" {
-		return r.StopReason
+	if slices.ContainsFunc(r.Blocks, func(b Block) bool { return b.Type == "tool_use" }) {
+		return cmp.Or(r.StopReason, "tool_use")
 	}
-	for _, b := range r.Blocks {
-		if b.Type == "tool_use" {
-			return "tool_use"
-		}
-	}
-	return "end_turn"
+	return cmp.Or(r.StopReason, "end_turn")
 }
 
 // pieces cuts text into n parts, between characters. If n is 0 it cuts after each word.
@@ -190,22 +187,12 @@ var errorTypes = map[int]string{
 	529:                              "overloaded_error",
 }
 
-func (f Failure) kind() string {
-	if f.Type != "" {
-		return f.Type
-	}
-	if kind, ok := errorTypes[f.Status]; ok {
-		return kind
-	}
-	return "invalid_request_error"
-}
+func (f Failure) kind() string { return cmp.Or(f.Type, errorTypes[f.Status], "invalid_request_error") }
 
 func (f Failure) text() string {
-	if f.Message != "" {
-		return f.Message
-	}
+	status := strconv.Itoa(f.Status) + " " + http.StatusText(f.Status)
 	if f.Status == 529 {
-		return "Overloaded"
+		status = "Overloaded"
 	}
-	return strconv.Itoa(f.Status) + " " + http.StatusText(f.Status)
+	return cmp.Or(f.Message, status)
 }

@@ -3,28 +3,31 @@ package modeltest
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
 
 // Request is a parsed call of the Messages API, as a rule sees it.
 type Request struct {
-	N        int // 1 for the first request that the server accepted or rejected
-	Header   http.Header
-	Body     []byte
-	Model    string
-	Max      int64 // max_tokens
-	Stream   bool
-	Messages []Message
-	System   json.RawMessage // as sent; nil if absent
-	Tools    []Tool
-	Choice   string // type of tool_choice
-	Thinking Thinking
-	Effort   string
-	User     string                     // metadata.user_id
-	Fields   map[string]json.RawMessage // every top-level field as sent
+	Model    string          `json:"model"`
+	Max      int64           `json:"max_tokens"`
+	Stream   bool            `json:"stream"`
+	Messages []Message       `json:"messages"`
+	System   json.RawMessage `json:"system"` // as sent; nil if absent
+	Tools    []Tool          `json:"tools"`
+	Thinking Thinking        `json:"thinking"`
+
+	N      int                        `json:"-"` // 1 for the first request that the server accepted or rejected
+	Header http.Header                `json:"-"`
+	Body   []byte                     `json:"-"`
+	Choice string                     `json:"-"` // type of tool_choice
+	Effort string                     `json:"-"`
+	User   string                     `json:"-"` // metadata.user_id
+	Fields map[string]json.RawMessage `json:"-"` // every top-level field as sent
 }
 
 // Thinking is the thinking field of a request.
@@ -36,11 +39,20 @@ type Thinking struct {
 
 // Message is one turn of a request.
 type Message struct {
-	Role    string
-	Content []Content
+	Role    string `json:"role"`
+	Content blocks `json:"content"`
 }
 
-// Content is one block of a message. A string content becomes one text block.
+// blocks are the blocks of a content.
+type blocks []Content
+
+// UnmarshalJSON reads a list of blocks, or a string as one text block.
+func (b *blocks) UnmarshalJSON(raw []byte) (err error) {
+	*b, err = parseContent(raw)
+	return err
+}
+
+// Content is one block of a message.
 type Content struct {
 	Type         string          `json:"type"`
 	Text         string          `json:"text"`
@@ -58,6 +70,14 @@ type Content struct {
 	Raw          json.RawMessage `json:"-"` // as sent
 }
 
+// UnmarshalJSON keeps the block as it was sent.
+func (c *Content) UnmarshalJSON(raw []byte) error {
+	type fields Content
+	err := json.Unmarshal(raw, (*fields)(c))
+	c.Raw = bytes.Clone(raw)
+	return err
+}
+
 // Tool is one tool definition of a request.
 type Tool struct {
 	Type         string          `json:"type"`
@@ -69,6 +89,14 @@ type Tool struct {
 	Raw          json.RawMessage `json:"-"` // as sent
 }
 
+// UnmarshalJSON keeps the definition as it was sent.
+func (t *Tool) UnmarshalJSON(raw []byte) error {
+	type fields Tool
+	err := json.Unmarshal(raw, (*fields)(t))
+	t.Raw = bytes.Clone(raw)
+	return err
+}
+
 type cacheControl struct {
 	Type string `json:"type"`
 	TTL  string `json:"ttl"`
@@ -77,28 +105,28 @@ type cacheControl struct {
 // Result is a tool result of a request.
 type Result struct {
 	ID      string
-	Name    string // of the tool, from the call it answers
-	Content string // text of all its blocks
+	Name    string          // of the tool, from the call it answers
+	Input   json.RawMessage // of that call
+	Content string          // text of all its blocks
 	IsError bool
 }
 
 // LastUserText returns the text of the newest user message that has any.
-func (r Request) LastUserText() string {
-	for i := len(r.Messages) - 1; i >= 0; i-- {
-		if r.Messages[i].Role != "user" {
-			continue
-		}
-		var parts []string
-		for _, c := range r.Messages[i].Content {
-			if c.Type == "text" {
-				parts = append(parts, c.Text)
+func (r Request) LastUserText() string { return strings.Join(r.userTexts(), "\n") }
+
+// userTexts returns the texts of the newest user message that has any.
+func (r Request) userTexts() (texts []string) {
+	for _, m := range slices.Backward(r.Messages) {
+		for _, c := range m.Content {
+			if m.Role == "user" && c.Type == "text" {
+				texts = append(texts, c.Text)
 			}
 		}
-		if len(parts) > 0 {
-			return strings.Join(parts, "\n")
+		if len(texts) > 0 {
+			break
 		}
 	}
-	return ""
+	return texts
 }
 
 // Results returns the tool results in the last message, if any.
@@ -106,18 +134,19 @@ func (r Request) Results() []Result {
 	if len(r.Messages) == 0 {
 		return nil
 	}
-	names := map[string]string{}
+	calls := map[string]Content{}
 	for _, m := range r.Messages {
 		for _, c := range m.Content {
 			if c.Type == "tool_use" {
-				names[c.ID] = c.Name
+				calls[c.ID] = c
 			}
 		}
 	}
 	var out []Result
 	for _, c := range r.Messages[len(r.Messages)-1].Content {
 		if c.Type == "tool_result" {
-			out = append(out, Result{c.ToolUseID, names[c.ToolUseID], plainText(c.Content), c.IsError})
+			call := calls[c.ToolUseID]
+			out = append(out, Result{c.ToolUseID, call.Name, call.Input, plainText(c.Content), c.IsError})
 		}
 	}
 	return out
@@ -125,12 +154,7 @@ func (r Request) Results() []Result {
 
 // HasTool reports whether the request offers a tool of this name.
 func (r Request) HasTool(name string) bool {
-	for _, t := range r.Tools {
-		if t.Name == name {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(r.Tools, func(t Tool) bool { return t.Name == name })
 }
 
 // plainText returns the text of a content field: a string, or the text of its blocks.
@@ -152,23 +176,9 @@ func parse(body []byte) (Request, error) {
 	if !utf8.Valid(body) {
 		return r, fmt.Errorf("The request body is not valid JSON: invalid UTF-8")
 	}
-	dec := json.NewDecoder(bytes.NewReader(body))
-	if err := dec.Decode(&r.Fields); err != nil {
+	if err := json.Unmarshal(body, &r.Fields); err != nil {
 		return r, fmt.Errorf("The request body is not valid JSON: %v", err)
 	}
-	if dec.More() {
-		return r, fmt.Errorf("The request body is not valid JSON: data after the end")
-	}
-	for name, into := range map[string]any{
-		"model": &r.Model, "max_tokens": &r.Max, "stream": &r.Stream, "thinking": &r.Thinking,
-	} {
-		if raw, ok := r.Fields[name]; ok {
-			if err := json.Unmarshal(raw, into); err != nil {
-				return r, fmt.Errorf("%s: Input has the wrong type", name)
-			}
-		}
-	}
-	r.System = r.Fields["system"]
 	var side struct {
 		ToolChoice   struct{ Type string }   `json:"tool_choice"`
 		OutputConfig struct{ Effort string } `json:"output_config"`
@@ -176,60 +186,12 @@ func parse(body []byte) (Request, error) {
 			UserID string `json:"user_id"`
 		} `json:"metadata"`
 	}
-	if err := json.Unmarshal(body, &side); err != nil {
-		return r, fmt.Errorf("tool_choice, output_config or metadata: Input has the wrong type")
-	}
+	err := errors.Join(json.Unmarshal(body, &r), json.Unmarshal(body, &side))
 	r.Choice, r.Effort, r.User = side.ToolChoice.Type, side.OutputConfig.Effort, side.Metadata.UserID
-	if err := r.parseTools(); err != nil {
-		return r, err
+	if e, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		return r, fmt.Errorf("%s: Input has the wrong type", e.Field)
 	}
-	return r, r.parseMessages()
-}
-
-func (r *Request) parseTools() error {
-	raws, err := list(r.Fields["tools"])
-	if err != nil {
-		return fmt.Errorf("tools: Input should be a valid list")
-	}
-	for i, raw := range raws {
-		t := Tool{Raw: raw}
-		if err := json.Unmarshal(raw, &t); err != nil {
-			return fmt.Errorf("tools.%d: Input should be a valid tool", i)
-		}
-		r.Tools = append(r.Tools, t)
-	}
-	return nil
-}
-
-func (r *Request) parseMessages() error {
-	raws, err := list(r.Fields["messages"])
-	if err != nil {
-		return fmt.Errorf("messages: Input should be a valid list")
-	}
-	for i, raw := range raws {
-		var m struct {
-			Role    string          `json:"role"`
-			Content json.RawMessage `json:"content"`
-		}
-		if err := json.Unmarshal(raw, &m); err != nil {
-			return fmt.Errorf("messages.%d: Input should be a valid message", i)
-		}
-		content, err := parseContent(m.Content)
-		if err != nil {
-			return fmt.Errorf("messages.%d.content: Input should be a valid string or list of blocks", i)
-		}
-		r.Messages = append(r.Messages, Message{m.Role, content})
-	}
-	return nil
-}
-
-func list(raw json.RawMessage) ([]json.RawMessage, error) {
-	if raw == nil {
-		return nil, nil
-	}
-	var out []json.RawMessage
-	err := json.Unmarshal(raw, &out)
-	return out, err
+	return r, err
 }
 
 func parseContent(raw json.RawMessage) ([]Content, error) {
@@ -247,16 +209,7 @@ func parseContent(raw json.RawMessage) ([]Content, error) {
 		block, err := json.Marshal(map[string]string{"type": "text", "text": text})
 		return []Content{{Type: "text", Text: text, Raw: block}}, err
 	}
-	raws, err := list(raw)
-	if err != nil {
-		return nil, err
-	}
-	out := make([]Content, len(raws))
-	for i, b := range raws {
-		if err := json.Unmarshal(b, &out[i]); err != nil {
-			return nil, err
-		}
-		out[i].Raw = b
-	}
-	return out, nil
+	var out []Content
+	err := json.Unmarshal(raw, &out)
+	return out, err
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"gopkg.in/yaml.v3"
@@ -38,11 +39,8 @@ func (w When) fits(r Request) bool {
 	if w.Results != nil && *w.Results != (len(results) > 0) {
 		return false
 	}
-	after := w.After == ""
-	for _, one := range results {
-		after = after || one.Name == w.After
-	}
-	return after && (w.Offers == "" || r.HasTool(w.Offers)) &&
+	after := slices.ContainsFunc(results, func(one Result) bool { return one.Name == w.After })
+	return (w.After == "" || after) && (w.Offers == "" || r.HasTool(w.Offers)) &&
 		strings.Contains(strings.ToLower(r.LastUserText()), strings.ToLower(w.Contains))
 }
 
@@ -80,13 +78,13 @@ func fill(reply Reply, r Request) Reply {
 		"{question}", r.LastUserText(), "{result}", resultText(r), "{numbers}",
 		strings.Join(numbers(resultText(r)), ", "),
 	}
-	inside := append([]string(nil), plain...) // for texts inside JSON
+	inside := slices.Clone(plain) // for texts inside JSON
 	for i := 1; i < len(inside); i += 2 {
 		quoted := quote(inside[i])
 		inside[i] = quoted[1 : len(quoted)-1]
 	}
 	reply.Text = strings.NewReplacer(plain...).Replace(reply.Text)
-	blocks := append([]Block(nil), reply.Blocks...)
+	blocks := slices.Clone(reply.Blocks)
 	for i := range blocks {
 		blocks[i].Text = strings.NewReplacer(plain...).Replace(blocks[i].Text)
 		blocks[i].Input = strings.NewReplacer(inside...).Replace(blocks[i].Input)
@@ -105,5 +103,10 @@ func resultText(r Request) string {
 
 var numeral = regexp.MustCompile(`-?\d+(\.\d+)?`)
 
-// numbers returns the first numbers in a text, at most twenty.
-func numbers(text string) []string { return numeral.FindAllString(text, 20) }
+// printedMarks matches what package mark adds to a result.
+var printedMarks = regexp.MustCompile(`,"marks":"(?:[^"\\]|\\.)*"|"r\d+[.:]\w+",?`)
+
+// numbers returns the first numbers in a text, at most twenty, without those of marks.
+func numbers(text string) []string {
+	return numeral.FindAllString(printedMarks.ReplaceAllString(text, ""), 20)
+}

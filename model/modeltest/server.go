@@ -8,6 +8,7 @@ package modeltest
 
 import (
 	"cmp"
+	"context"
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
@@ -15,8 +16,7 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"strconv"
-	"strings"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -38,13 +38,15 @@ type Options struct {
 	Compatible bool
 	// Lax accepts everything without parsing the messages. A rule then sees only the body and the stream
 	// flag. For measurements.
-	Lax      bool
-	Keep     int           // number of requests that Requests returns; default 1,000
-	Secret   string        // signs thinking; default: a constant
-	Prices   *price.Table  // models and what they support; default: the embedded table
-	Limit    int64         // largest body in bytes; default 32 MB
-	MaxStall time.Duration // default 10 minutes
+	Lax   bool
+	Keep  int   // number of requests that Requests returns; default 1,000
+	Limit int64 // largest body in bytes; default 32 MB
 }
+
+const (
+	secret   = "modeltest" // signs thinking
+	maxStall = 10 * time.Minute
+)
 
 // Metrics counts what a server did.
 type Metrics struct {
@@ -58,19 +60,17 @@ type Metrics struct {
 // Server is the API server. It is an http.Handler, safe for concurrent use.
 type Server struct {
 	opts   Options
-	prices *price.Table
-	secret []byte
+	prices *price.Table // models and what they support
 	mux    *http.ServeMux
-	done   chan struct{} // closed by Close
-
-	requests, open, maxOpen, deltas atomic.Int64
+	done   context.Context // ends with Close
+	close  context.CancelFunc
+	deltas atomic.Int64
 
 	mu       sync.Mutex // guards below
-	closed   bool
-	next     int // index into opts.Replies
+	next     int        // index into opts.Replies
 	kept     []Request
 	refusals []string
-	refused  int64
+	metrics  Metrics           // without deltas
 	paused   map[[32]byte]bool // digests of messages that stopped with pause_turn
 }
 
@@ -78,24 +78,16 @@ type Server struct {
 func New(opts Options) *Server {
 	opts.Keep = cmp.Or(opts.Keep, 1000)
 	opts.Limit = cmp.Or(opts.Limit, 32<<20)
-	opts.MaxStall = cmp.Or(opts.MaxStall, 10*time.Minute)
-	opts.Secret = cmp.Or(opts.Secret, "modeltest")
-	s := &Server{
-		opts: opts, prices: opts.Prices, secret: []byte(opts.Secret), done: make(chan struct{}),
-		paused: map[[32]byte]bool{},
+	prices, err := price.Load(nil)
+	if err != nil {
+		panic(err) // the table is part of the program
 	}
-	if s.prices == nil {
-		table, err := price.Load(nil)
-		if err != nil {
-			panic(err) // the table is part of the program
-		}
-		s.prices = table
-	}
-	s.mux = http.NewServeMux()
+	s := &Server{opts: opts, prices: prices, mux: http.NewServeMux(), paused: map[[32]byte]bool{}}
+	s.done, s.close = context.WithCancel(context.Background())
 	s.mux.HandleFunc("POST /v1/messages", s.messages)
-	s.mux.HandleFunc("POST /v1/messages/count_tokens", s.countTokens)
-	s.mux.HandleFunc("GET /v1/models", s.listModels)
-	s.mux.HandleFunc("GET /v1/models/{id}", s.getModel)
+	s.mux.HandleFunc("POST /v1/messages/count_tokens", s.checked(s.countTokens))
+	s.mux.HandleFunc("GET /v1/models", s.checked(s.listModels))
+	s.mux.HandleFunc("GET /v1/models/{id}", s.checked(s.getModel))
 	s.mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		s.writeError(w, 0, Failure{Status: http.StatusNotFound, Message: "Not found"})
 	})
@@ -130,14 +122,7 @@ func (s *Server) Start(tb TB) string {
 
 // Close ends every stall. It does not close the listener of an http.Server that
 // the caller made.
-func (s *Server) Close() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if !s.closed {
-		s.closed = true
-		close(s.done)
-	}
-}
+func (s *Server) Close() { s.close() }
 
 // Add appends replies to the scenario.
 func (s *Server) Add(replies ...Reply) {
@@ -150,7 +135,7 @@ func (s *Server) Add(replies ...Reply) {
 func (s *Server) Requests() []Request {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return append([]Request(nil), s.kept...)
+	return slices.Clone(s.kept)
 }
 
 // Refusals returns the reasons for which the server, not the scenario, rejected requests. A test of a
@@ -158,15 +143,16 @@ func (s *Server) Requests() []Request {
 func (s *Server) Refusals() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return append([]string(nil), s.refusals...)
+	return slices.Clone(s.refusals)
 }
 
 // Metrics returns the current counters.
 func (s *Server) Metrics() Metrics {
 	s.mu.Lock()
-	refused := s.refused
-	s.mu.Unlock()
-	return Metrics{s.requests.Load(), refused, s.open.Load(), s.maxOpen.Load(), s.deltas.Load()}
+	defer s.mu.Unlock()
+	m := s.metrics
+	m.Deltas = s.deltas.Load()
+	return m
 }
 
 // ServeHTTP answers one request.
@@ -174,15 +160,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.mux.Serve
 
 // messages is the main endpoint.
 func (s *Server) messages(w http.ResponseWriter, r *http.Request) {
-	n := int(s.requests.Add(1))
-	open := s.open.Add(1)
-	defer s.open.Add(-1)
-	for {
-		most := s.maxOpen.Load()
-		if open <= most || s.maxOpen.CompareAndSwap(most, open) {
-			break
-		}
-	}
+	n := s.count(1)
+	defer s.count(-1)
 	req, err := s.read(w, r)
 	req.N = n
 	s.keep(req)
@@ -206,6 +185,17 @@ func (s *Server) messages(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	newWriter(s, w, r, req, reply).write()
+}
+
+// count counts a request that begins, or one that ends if change is -1. It returns the number of requests that began.
+func (s *Server) count(change int64) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	m := &s.metrics
+	m.Requests += max(change, 0)
+	m.Open += change
+	m.MaxOpen = max(m.MaxOpen, m.Open)
+	return int(m.Requests)
 }
 
 // errLeft is returned for a request whose client left before it was sent.
@@ -251,7 +241,7 @@ func (s *Server) keep(r Request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.kept) >= s.opts.Keep {
-		s.kept = append(s.kept[:0], s.kept[1:]...)
+		s.kept = slices.Delete(s.kept, 0, 1)
 	}
 	s.kept = append(s.kept, r)
 }
@@ -285,7 +275,7 @@ func (s *Server) sleep(r *http.Request, d time.Duration) bool {
 	case <-timer.C:
 		return true
 	case <-r.Context().Done():
-	case <-s.done:
+	case <-s.done.Done():
 	}
 	return false
 }
@@ -296,7 +286,7 @@ func (s *Server) refuse(w http.ResponseWriter, n int, err error) {
 		f.Status, f.Type = r.status, r.kind
 	}
 	s.mu.Lock()
-	s.refused++
+	s.metrics.Refusals++
 	if len(s.refusals) < 1000 {
 		s.refusals = append(s.refusals, fmt.Sprintf("request %d: %d %s: %s", n, f.Status, f.kind(), f.Message))
 	}
@@ -364,60 +354,55 @@ func (s *Server) countTokens(w http.ResponseWriter, r *http.Request) {
 		s.writeError(w, 0, Failure{Status: http.StatusNotFound, Message: "Not found"})
 		return
 	}
-	if err := s.checkHeaders(r.Header); err != nil {
-		s.refuse(w, 0, err)
-		return
-	}
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, s.opts.Limit))
 	if err != nil {
 		s.writeError(w, 0, Failure{Status: http.StatusRequestEntityTooLarge})
 		return
 	}
-	w.Header().Set("Content-Type", "application/json")
 	fmt.Fprintf(w, `{"input_tokens":%d}`, tokens(len(body)))
 }
 
 // tokens returns the approximate number of tokens in a number of bytes.
 func tokens(bytes int) int64 { return int64(bytes+3) / 4 }
 
-func (s *Server) modelJSON(id string) string {
+// checked returns a handler that checks the headers first.
+func (s *Server) checked(handle http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		if err := s.checkHeaders(r.Header); err != nil {
+			s.refuse(w, 0, err)
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		handle(w, r)
+	}
+}
+
+func (s *Server) describe(id string) map[string]any {
 	m, _ := s.prices.Model(id)
-	quoted, _ := json.Marshal(id) // a string always encodes
 	types := map[string]any{}
 	for _, t := range []string{"adaptive", "between_tools", "disabled", "enabled"} {
 		types[t] = map[string]bool{"supported": m.Thinks(t)}
 	}
-	thinking, _ := json.Marshal(types)
-	return `{"type":"model","id":` + string(quoted) + `,"display_name":` + string(quoted) +
-		`,"created_at":"2026-01-01T00:00:00Z","lifecycle":"active","max_input_tokens":` + strconv.FormatInt(m.Context,
-		10) +
-		`,"max_tokens":` + strconv.FormatInt(m.MaxOutput, 10) +
-		`,"capabilities":{"thinking":{"supported":true,"types":` + string(thinking) + `}}}`
+	return map[string]any{
+		"type": "model", "id": id, "display_name": id, "created_at": "2026-01-01T00:00:00Z", "lifecycle": "active",
+		"max_input_tokens": m.Context, "max_tokens": m.MaxOutput,
+		"capabilities": map[string]any{"thinking": map[string]any{"supported": true, "types": types}},
+	}
 }
 
-func (s *Server) listModels(w http.ResponseWriter, r *http.Request) {
-	if err := s.checkHeaders(r.Header); err != nil {
-		s.refuse(w, 0, err)
-		return
-	}
-	var items []string
+func (s *Server) listModels(w http.ResponseWriter, _ *http.Request) {
+	items := []map[string]any{}
 	for _, id := range s.prices.Names() {
-		items = append(items, s.modelJSON(id))
+		items = append(items, s.describe(id))
 	}
-	w.Header().Set("Content-Type", "application/json")
-	io.WriteString(w, `{"data":[`+strings.Join(items, ",")+`],"has_more":false}`)
+	json.NewEncoder(w).Encode(map[string]any{"data": items, "has_more": false})
 }
 
 func (s *Server) getModel(w http.ResponseWriter, r *http.Request) {
-	if err := s.checkHeaders(r.Header); err != nil {
-		s.refuse(w, 0, err)
-		return
-	}
 	id := r.PathValue("id")
 	if _, ok := s.prices.Model(id); !ok && !s.opts.Compatible {
 		s.writeError(w, 0, Failure{Status: http.StatusNotFound, Message: "model: " + id})
 		return
 	}
-	w.Header().Set("Content-Type", "application/json")
-	io.WriteString(w, s.modelJSON(id))
+	json.NewEncoder(w).Encode(s.describe(id))
 }

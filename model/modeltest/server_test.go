@@ -237,7 +237,7 @@ func TestThinkingIsBoundToItsPrefix(t *testing.T) {
 		status, _, got := post(t, base, body(messages, system, tools))
 		var m struct{ Content json.RawMessage }
 		if err := json.Unmarshal([]byte(got), &m); err != nil || status != 200 {
-			t.Fatalf("%d %s", status, got)
+			t.Fatalf("message: %d %s", status, got)
 		}
 		return messages + `,{"role":"assistant","content":` + string(m.Content) + `},` + userJSON
 	}
@@ -291,7 +291,7 @@ func TestAcceptsPausedTurn(t *testing.T) {
 	post(t, base, body(userJSON))
 	if status, _, got := post(t, base,
 		body(userJSON+`,{"role":"assistant","content":[{"type":"text","text":"so far"}]}`)); status != 200 {
-		t.Errorf("%d %s", status, got)
+		t.Errorf("paused turn: %d %s", status, got)
 	}
 	if status, _, _ := post(t, base, body(userJSON)); status != 500 || len(s.Refusals()) != 1 {
 		t.Errorf("past the end of the scenario: %d, %v", status, s.Refusals())
@@ -307,7 +307,7 @@ func TestStreamOfAllBlocks(t *testing.T) {
 	}}}})
 	status, header, got := post(t, s.Start(t), body(userJSON, `"stream":true`, `"tools":`+toolsJSON))
 	if status != 200 || header.Get("Request-Id") != "req_00000001" {
-		t.Errorf("%d %v", status, header)
+		t.Errorf("stream: %d %v", status, header)
 	}
 	for _, want := range []string{
 		"event: message_start\n", "event: brand_new\n", "event: ping\n", `"type":"signature_delta"`,

@@ -33,12 +33,12 @@ func short(parts ...[]byte) (s sum) {
 	return s
 }
 
-// binding is what a thinking block is bound to.
+// binding identifies the messages that a thinking block is bound to.
 type binding struct{ model, previous, system, tools, messages sum }
 
 func (s *Server) sign(b binding, text string) string {
 	buf := slices.Concat(b.model[:], b.previous[:], b.system[:], b.tools[:], b.messages[:])
-	mac := hmac.New(sha256.New, s.secret)
+	mac := hmac.New(sha256.New, []byte(secret))
 	mac.Write(buf)
 	mac.Write([]byte(text))
 	return base64.StdEncoding.EncodeToString(append(buf, mac.Sum(nil)[:16]...))

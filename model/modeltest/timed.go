@@ -2,7 +2,7 @@ package modeltest
 
 import (
 	"bytes"
-	"strconv"
+	"fmt"
 )
 
 // AppendTimed appends a timed piece: a number of six digits, a colon, a time in nanoseconds, a space. Digits
@@ -10,12 +10,7 @@ import (
 // and these must not count.
 func AppendTimed(dst []byte, number int, at int64) []byte {
 	begun := len(dst)
-	for d := 100_000; d > 1 && number < d; d /= 10 {
-		dst = append(dst, '0')
-	}
-	dst = strconv.AppendInt(dst, int64(number), 10)
-	dst = append(dst, ':')
-	dst = strconv.AppendInt(dst, at, 10)
+	dst = fmt.Appendf(dst, "%06d:%d", number, at)
 	for i, c := range dst[begun:] {
 		if c >= '0' && c <= '9' {
 			dst[begun+i] = c - '0' + 'a'

@@ -12,9 +12,8 @@ import (
 
 // refusal is an error response.
 type refusal struct {
-	status  int
-	kind    string
-	message string
+	status        int
+	kind, message string
 }
 
 func (r *refusal) Error() string { return r.message }

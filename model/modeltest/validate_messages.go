@@ -157,18 +157,18 @@ func checkResults(messages []Message) error {
 			}
 		}
 		if len(missing) > 0 {
-			return orphans(i-1, missing)
+			return unansweredCalls(i-1, missing)
 		}
 	}
 	if last := len(messages) - 1; messages[last].Role == "assistant" {
 		if ids := callIDs(messages[last]); len(ids) > 0 {
-			return orphans(last, ids)
+			return unansweredCalls(last, ids)
 		}
 	}
 	return nil
 }
 
-func orphans(i int, ids []string) error {
+func unansweredCalls(i int, ids []string) error {
 	return invalid("messages.%d: `tool_use` ids were found without `tool_result` blocks immediately after: %s. Each "+
 		"`tool_use` block must have a corresponding `tool_result` block in the next message.", i,
 		strings.Join(ids, ", "))

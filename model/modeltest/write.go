@@ -2,13 +2,17 @@ package modeltest
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
+	"slices"
 	"strconv"
 	"time"
+
+	"github.com/footnotehq/footnote/internal/strictjson"
 )
 
 // futureBlock is a block type that clients cannot know yet.
@@ -22,6 +26,13 @@ type piece struct {
 	final  json.RawMessage // the whole block
 }
 
+// addDeltas adds a delta of a kind for each part, which is the value of a field.
+func (p *piece) addDeltas(kind, field string, parts ...string) {
+	for _, part := range parts {
+		p.deltas = append(p.deltas, []byte(`{"type":"`+kind+`","`+field+`":`+quote(part)+`}`))
+	}
+}
+
 // writer writes one reply.
 type writer struct {
 	s      *Server
@@ -33,8 +44,7 @@ type writer struct {
 	pieces []piece
 	output int // bytes of output, including thinking
 	buf    []byte
-	sent   int // deltas
-	timer  *time.Timer
+	sent   int  // deltas
 	broken bool // nothing more can be written
 }
 
@@ -144,9 +154,7 @@ func (w *writer) make(b Block, p *prefix) piece {
 			made.final = json.RawMessage(`{"type":"text","text":` + quote(b.Text) + `,"citations":[` + b.Citation +
 				`]}`)
 		}
-		for _, part := range pieces(b.Text, b.Deltas) {
-			made.deltas = append(made.deltas, []byte(`{"type":"text_delta","text":`+quote(part)+`}`))
-		}
+		made.addDeltas("text_delta", "text", pieces(b.Text, b.Deltas)...)
 	}
 	return made
 }
@@ -156,9 +164,7 @@ func (w *writer) makeThinking(made *piece, p *prefix) {
 	if w.req.Thinking.Display != "summarized" && !w.s.opts.Compatible {
 		text = ""
 	}
-	for _, part := range pieces(text, made.Deltas) {
-		made.deltas = append(made.deltas, []byte(`{"type":"thinking_delta","thinking":`+quote(part)+`}`))
-	}
+	made.addDeltas("thinking_delta", "thinking", pieces(text, made.Deltas)...)
 	if w.s.opts.Compatible {
 		made.start = []byte(`{"type":"thinking","thinking":""}`)
 		made.final = json.RawMessage(`{"type":"thinking","thinking":` + quote(text) + `}`)
@@ -170,7 +176,7 @@ func (w *writer) makeThinking(made *piece, p *prefix) {
 		p.thought(Content{Signature: signature})
 	}
 	made.start = []byte(`{"type":"thinking","thinking":"","signature":""}`)
-	made.deltas = append(made.deltas, []byte(`{"type":"signature_delta","signature":`+quote(signature)+`}`))
+	made.addDeltas("signature_delta", "signature", signature)
 	made.final = json.RawMessage(`{"type":"thinking","thinking":` + quote(text) + `,"signature":` + quote(signature) +
 		`}`)
 }
@@ -187,12 +193,6 @@ func (w *writer) makeCall(made *piece) {
 		made.start = made.final
 		return
 	}
-	fragment := func(part string) {
-		made.deltas = append(made.deltas, []byte(`{"type":"input_json_delta","partial_json":`+quote(part)+`}`))
-	}
-	if made.EmptyFirst {
-		fragment("")
-	}
 	n := made.Deltas
 	if n == 0 {
 		n = (len(made.Input) + 23) / 24
@@ -200,31 +200,25 @@ func (w *writer) makeCall(made *piece) {
 	if w.s.opts.Compatible {
 		n = 1
 	}
-	for _, part := range pieces(made.Input, max(n, 1)) {
-		fragment(part)
+	parts := pieces(made.Input, max(n, 1))
+	if made.EmptyFirst {
+		parts = slices.Insert(parts, 0, "")
 	}
+	made.addDeltas("input_json_delta", "partial_json", parts...)
 }
 
 // quote returns a string as JSON, without HTML escaping.
-func quote(s string) string {
-	var buf bytes.Buffer
-	enc := json.NewEncoder(&buf)
-	enc.SetEscapeHTML(false)
-	enc.Encode(s) // a string always encodes
-	return string(bytes.TrimSuffix(buf.Bytes(), []byte("\n")))
-}
+func quote(s string) string { return string(strictjson.AppendString(nil, s)) }
 
 func (w *writer) messageID() string { return fmt.Sprintf("msg_%08d", w.req.N) }
 
-func (w *writer) model() string {
-	if w.reply.Model != "" {
-		return w.reply.Model
-	}
-	return w.req.Model
-}
+func (w *writer) model() string { return cmp.Or(w.reply.Model, w.req.Model) }
 
-// usage returns the usage object at the start or the end of a message.
+// usage returns the usage member at the start or the end of a message.
 func (w *writer) usage(end bool) string {
+	if w.reply.NoUsage {
+		return ""
+	}
 	u := Usage{Input: tokens(len(w.req.Body)), Output: tokens(w.output) + 1}
 	if w.s.opts.Compatible {
 		u.Input = 0
@@ -236,9 +230,9 @@ func (w *writer) usage(end bool) string {
 		u.Output = min(u.Output, 1)
 	}
 	if w.s.opts.Compatible {
-		return fmt.Sprintf(`{"input_tokens":%d,"output_tokens":%d}`, u.Input, u.Output)
+		return fmt.Sprintf(`,"usage":{"input_tokens":%d,"output_tokens":%d}`, u.Input, u.Output)
 	}
-	out := fmt.Sprintf(`{"input_tokens":%d,"cache_creation_input_tokens":%d,"cache_read_input_tokens":%d,`+
+	out := fmt.Sprintf(`,"usage":{"input_tokens":%d,"cache_creation_input_tokens":%d,"cache_read_input_tokens":%d,`+
 		`"output_tokens":%d`,
 		u.Input, u.CacheWrite+u.CacheHour, u.CacheRead, u.Output)
 	if !end {
@@ -268,13 +262,9 @@ func (w *writer) stop() string {
 
 // stream writes the events.
 func (w *writer) stream() {
-	usage := `,"usage":` + w.usage(false)
-	if w.reply.NoUsage {
-		usage = ""
-	}
 	w.event("message_start",
 		`{"type":"message_start","message":{"id":"`+w.messageID()+`","type":"message","role":"assistant","model":`+
-			quote(w.model())+`,"content":[],"stop_reason":null,"stop_sequence":null`+usage+`}`+w.odd()+`}`)
+			quote(w.model())+`,"content":[],"stop_reason":null,"stop_sequence":null`+w.usage(false)+`}`+w.odd()+`}`)
 	w.flush()
 	if w.reply.Odd {
 		w.event("brand_new", `{"type":"brand_new","index":0,"delta":{"type":"text_delta","text":"never shown"}}`)
@@ -294,11 +284,7 @@ func (w *writer) stream() {
 		w.breakOff(*w.reply.Fault)
 		return
 	}
-	usage = `,"usage":` + w.usage(true)
-	if w.reply.NoUsage {
-		usage = ""
-	}
-	w.event("message_delta", `{"type":"message_delta","delta":{`+w.stop()+`}`+usage+w.odd()+`}`)
+	w.event("message_delta", `{"type":"message_delta","delta":{`+w.stop()+`}`+w.usage(true)+w.odd()+`}`)
 	w.event("message_stop", `{"type":"message_stop"}`)
 	w.flush()
 }
@@ -327,7 +313,7 @@ func (w *writer) deltas(index int, p piece) {
 			w.breakOff(*f)
 			return
 		}
-		if p.Gap > 0 && i > 0 && !w.until(start.Add(time.Duration(i)*p.Gap)) {
+		if p.Gap > 0 && i > 0 && !w.s.sleep(w.r, time.Until(start.Add(time.Duration(i)*p.Gap))) {
 			w.broken = true
 			return
 		}
@@ -352,26 +338,6 @@ func (w *writer) deltas(index int, p piece) {
 			return
 		}
 	}
-}
-
-// until waits until t. It returns false if the client left.
-func (w *writer) until(t time.Time) bool {
-	d := time.Until(t)
-	if d <= 0 {
-		return true
-	}
-	if w.timer == nil {
-		w.timer = time.NewTimer(d)
-	} else {
-		w.timer.Reset(d)
-	}
-	select {
-	case <-w.timer.C:
-		return true
-	case <-w.r.Context().Done():
-	case <-w.s.done:
-	}
-	return false
 }
 
 func (w *writer) event(name, data string) {
@@ -412,7 +378,7 @@ func (w *writer) breakOff(f Fault) {
 	w.broken = true
 	switch f.Kind {
 	case Stall:
-		w.s.sleep(w.r, w.s.opts.MaxStall)
+		w.s.sleep(w.r, maxStall)
 	case Reset:
 		reset(w.rc)
 	case Drop:
@@ -439,7 +405,7 @@ func (w *writer) writeWhole() {
 		case ErrorIn:
 			w.s.writeError(w.w, w.req.N, Failure{Status: 529, Type: f.Type, Code: f.Code, Message: f.Message})
 		case Stall:
-			w.s.sleep(w.r, w.s.opts.MaxStall)
+			w.s.sleep(w.r, maxStall)
 		case Reset:
 			reset(w.rc)
 		default:
@@ -454,11 +420,7 @@ func (w *writer) writeWhole() {
 		}
 		content.Write(p.final)
 	}
-	usage := `,"usage":` + w.usage(true)
-	if w.reply.NoUsage {
-		usage = ""
-	}
 	w.w.Header().Set("Content-Type", "application/json")
 	fmt.Fprintf(w.w, `{"id":%q,"type":"message","role":"assistant","model":%s,"content":[%s],%s%s}`,
-		w.messageID(), quote(w.model()), content.String(), w.stop(), usage)
+		w.messageID(), quote(w.model()), content.String(), w.stop(), w.usage(true))
 }

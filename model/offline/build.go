@@ -27,7 +27,7 @@ var datePreference = []string{
 }
 
 var notMain = set("birth end ended expiry expire expiration closed close paid due delivery delivered updated " +
-	"modified cancelled returned until left leave exit resolved completed finished")
+	"modified cancelled returned dropped arrived until left leave exit resolved completed finished")
 
 // mainDate returns the date when a row of the table was created. If the only date means something else, such as the
 // delivery, it returns that one.
@@ -96,25 +96,7 @@ func (t *table) event() bool { return t.eventful() && t.mainDate() != nil }
 // onlyDate returns the date of a table that has only one, whatever it means. It is used for the oldest animal, which is
 // the one born first.
 func (t *table) onlyDate() *column {
-	var found *column
-	for _, c := range t.cols {
-		if c.role == roleDate {
-			if found != nil {
-				return nil
-			}
-			found = c
-		}
-	}
-	return found
-}
-
-func (ps *parser) doneTable(t *table) {
-	for k := range ps.items {
-		if it := &ps.items[k]; it.kind == itTable && it.table() == t && !it.dim {
-			it.done = true
-			return
-		}
-	}
+	return onlyOne(t.find(func(c *column) bool { return c.role == roleDate }))
 }
 
 // chooseBase chooses the table whose rows are aggregated. If conditions on a counted entity are in a table that refers
@@ -128,8 +110,7 @@ func (ps *parser) chooseBase(pl *plan) *declined {
 	}
 	m := &pl.measures[0]
 	var rel []*table
-	for k := range ps.items {
-		it := &ps.items[k]
+	for k, it := range ps.items {
 		if it.kind == itTable && !it.done && !it.neg && !it.dim && len(it.tables) == 1 && !ps.never &&
 			it.table() != pl.base && !(it.qual && ps.items[k+1].done) {
 			rel = append(rel, it.table())
@@ -189,8 +170,7 @@ func (ps *parser) ensureReach(pl *plan, t *table) *declined {
 }
 
 func (ps *parser) addDims(pl *plan) *declined {
-	for k := range ps.items {
-		it := &ps.items[k]
+	for _, it := range ps.items {
 		if !it.dim || it.done {
 			continue
 		}
@@ -217,7 +197,7 @@ func (ps *parser) addDims(pl *plan) *declined {
 		}
 		pl.dims = append([]dim{{col: c, bucket: ps.bucket}}, pl.dims...)
 	}
-	return ps.overTime(pl)
+	return nil
 }
 
 // checkBucket declines a bucket that a date column does not have, such as hours.
@@ -251,7 +231,7 @@ func (ps *parser) addDim(pl *plan, it *item) *declined {
 		if len(m) == 1 && t == pl.base && (m[0].agg == aggAvg || m[0].agg == aggMedian || ps.across(it)) {
 			return nil // the average per row, the total across all rows
 		}
-		if others := slices.ContainsFunc(ps.items, func(o item) bool {
+		if others := slices.ContainsFunc(ps.items, func(o *item) bool {
 			return o.dim && o.lo != it.lo
 		}); len(m) == 1 && t == pl.base && m[0].agg == aggSum && m[0].col != nil && m[0].times == nil && ps.agg == "" &&
 			ps.at(it.lo-1) == "per" && others {
@@ -276,7 +256,7 @@ func (ps *parser) addDim(pl *plan, it *item) *declined {
 		pl.dims = append(pl.dims, dim{entity: t})
 		return nil
 	}
-	c, ok := ps.pick(it.cols, pl.base)
+	c, ok := ps.pick(it.cols)
 	if !ok {
 		return ps.ambiguous(it)
 	}
@@ -312,16 +292,11 @@ func (ps *parser) subjectDim(pl *plan) *declined {
 		return nil
 	}
 	if ps.measuredBy(pl) {
-		pl.order = -1
-		if pl.measures[0].times == nil && ps.rankedRows(pl) {
-			pl.limit = ps.limit
-			return nil
-		}
 		return decline("I could not tell what to do by %s: say which total, average or ranking.",
 			pl.measures[0].describe())
 	}
 	grouped := len(pl.dims) > 0
-	want := ps.which || pl.order != 0 || pl.limit > 0 || ps.share || ps.hasHaving()
+	want := ps.which || pl.order != 0 || pl.limit > 0 || ps.share || ps.havingTable() != nil
 	if grouped || !want || ps.bucket != "" {
 		return nil
 	}
@@ -329,8 +304,7 @@ func (ps *parser) subjectDim(pl *plan) *declined {
 		ps.rankedRows(pl) {
 		return nil
 	}
-	for k := range ps.items {
-		it := &ps.items[k]
+	for _, it := range ps.items {
 		if it.done || it.qual || it.neg || it.dim {
 			continue
 		}
@@ -353,29 +327,19 @@ func (ps *parser) subjectDim(pl *plan) *declined {
 // followsEach reports whether "each" is right before an item, as in "each plan's share".
 func (ps *parser) followsEach(it *item) bool { return it.lo > 0 && ps.isGroupWord(it.lo-1) }
 
-func (ps *parser) hasHaving() bool {
-	return slices.ContainsFunc(ps.items, func(it item) bool {
-		return it.kind == itNumber && it.cols == nil && it.table() != nil
-	})
-}
-
 // dateFor returns the date to which periods apply: the one that the question names, or that of the base.
 func (ps *parser) dateFor(pl *plan) *column {
-	for k := range ps.items {
-		it := &ps.items[k]
+	for _, it := range ps.items {
 		if it.kind != itColumn || it.neg {
 			continue
 		}
-		var dates []*column
-		for _, c := range it.cols {
-			if c.role == roleDate || c.year && !it.dim && len(ps.nouns(itPeriod)) > 0 {
-				dates = append(dates, c)
-			}
-		}
+		dates := filtered(it.cols, func(c *column) bool {
+			return c.role == roleDate || c.year && !it.dim && len(ps.nouns(itPeriod)) > 0
+		})
 		if len(dates) == 0 {
 			continue
 		}
-		if c, ok := ps.pick(dates, pl.base); ok && pl.base.reaches(c.t) {
+		if c, ok := ps.pick(dates); ok && pl.base.reaches(c.t) {
 			it.done = true
 			return c
 		}

@@ -111,7 +111,7 @@ func (a *attempt) countsNamed() bool {
 
 // preferred returns the attempts that are better, or all attempts if none is.
 func preferred(all []*attempt, better func(*attempt) bool) []*attempt {
-	if some := slices.DeleteFunc(slices.Clone(all), func(a *attempt) bool { return !better(a) }); len(some) > 0 {
+	if some := filtered(all, better); len(some) > 0 {
 		return some
 	}
 	return all
@@ -158,7 +158,7 @@ func (p *profile) namesOtherSource(name string, m mention, found []mention) bool
 	if m.source == name || p.explains(m) {
 		return false
 	}
-	own := slices.DeleteFunc(slices.Clone(found), func(o mention) bool { return o.source != name })
+	own := filtered(found, func(o mention) bool { return o.source == name })
 	if slices.ContainsFunc(own, func(o mention) bool { return o.begin < m.end && m.begin < o.end }) {
 		return false // the same words: one name within another, or two names with the same spelling
 	}
@@ -231,7 +231,7 @@ func mentions(q string, sources []string) []mention {
 	}
 	var out []mention
 	for _, source := range sources {
-		for _, at := range spelling(source).FindAllStringIndex(low, -1) {
+		for _, at := range originalSpelling(source).FindAllStringIndex(low, -1) {
 			if !inWord(low, at[0], at[1]) {
 				out = append(out, mentionAt(q, low, source, at[0], at[1]))
 			}
@@ -260,10 +260,10 @@ func mentionAt(q, low, source string, begin, end int) mention {
 	return m
 }
 
-// spelling returns how people write the name of a source, in lower case: the name, with or without the mark that a
-// shared server puts on the names of uploads, or the name of the file that it was made from. A source's name has "_" in
-// place of blanks, brackets and letters such as "ä".
-func spelling(source string) *regexp.Regexp {
+// originalSpelling returns how people write the name of a source, in lower case: the name, with or without the mark
+// that a shared server puts on the names of uploads, or the name of the file that it was made from. A source's name
+// has "_" in place of blanks, brackets and letters such as "ä".
+func originalSpelling(source string) *regexp.Regexp {
 	name := strings.ToLower(source)
 	names := []string{written(name)}
 	if short := ownerMark.ReplaceAllString(name, "$1"); short != name && short != "" {
@@ -355,7 +355,7 @@ func pickingWords(reply string) []string {
 // wantsAll reports whether a reply to askWhich picks several options: "both", "all three".
 func wantsAll(reply string) bool {
 	said := pickingWords(reply)
-	return slices.ContainsFunc(said, func(w string) bool { return several[w] }) &&
+	return anyOf(said, several) &&
 		!slices.ContainsFunc(said, func(w string) bool { return !several[w] && !notPicking[w] && !counts[w] })
 }
 
@@ -369,8 +369,7 @@ func (c *choice) oneAtATime(w *Writer) {
 	w.Text("One question goes to one source. Reply with one of these names first, and ask the same of the others " +
 		"afterwards:\n")
 	for _, a := range c.fits {
-		w.Text("\n- ")
-		w.label(Clip(a.source))
+		w.say("\n- ", label(Clip(a.source)))
 	}
 }
 
@@ -389,10 +388,7 @@ const whichSource = "More than one source can answer this. Which one do you mean
 func (c *choice) askWhich(w *Writer) {
 	w.Text(whichSource + "\n")
 	for _, a := range c.fits {
-		w.Text("\n- ")
-		w.label(Clip(a.source))
-		w.Text(": ")
-		w.echo((&reading{plan: a.plan}).words())
+		w.say("\n- ", label(Clip(a.source)), ": ", echo((&reading{plan: a.plan}).words()))
 	}
 	w.Text("\n\nReply with its name, or name it in the question.")
 	c.sayUnread(w)

@@ -12,7 +12,7 @@ import (
 
 // Coder is the planner of the assistant that works with files. It turns a few plain requests into tool calls, and their
 // results into text. The zero value is ready to use and safe for concurrent use. It implements model.Model.
-type Coder struct{}
+type Coder struct{ free }
 
 var _ model.Model = Coder{}
 
@@ -88,64 +88,39 @@ const (
 	anyText  = "(\"[^\"]*\"|'[^']*'|`[^`]*`|.+?)"
 	please   = `(?is)^\s*(?:please,?\s+|can you\s+|could you\s+|now\s+)*`
 	tail     = `\s*[.?!]*\s*$`
+	find     = `(?:find|search(?:\s+for)?|grep(?:\s+for)?|look\s+for|where\s+is)\s+`
 )
 
 var orders = []struct {
-	kind string
-	re   *regexp.Regexp
-	// number of each group, or 0 if there is none
-	file, text, instead int
+	kind                string
+	file, text, instead int // number of each group, or 0 if there is none
+	re                  *regexp.Regexp
 }{
-	{"run", regexp.MustCompile(please + `(?:run|execute|bash)\s*:?\s+(?:the\s+command\s+)?(.+?)\s*$`), 0, 1, 0},
-	{"run", regexp.MustCompile(`(?s)^\s*[$!]\s*(.+?)\s*$`), 0, 1, 0},
-	{
-		"replace", regexp.MustCompile(please + `(?:replace|change)\s+(?:all\s+|every\s+)?` + anyText +
-			`\s+(?:by|with|to)\s+` + anyText + `\s+in\s+(?:the\s+file\s+)?` + fileName + tail), 3, 1, 2,
-	},
-	{
-		"replace", regexp.MustCompile(please + `in\s+` + fileName + `,?\s+(?:replace|change)\s+` + anyText +
-			`\s+(?:by|with|to)\s+` + anyText + tail), 1, 2, 3,
-	},
-	{
-		"write", regexp.MustCompile(please + `(?:write|put|save)\s+` + anyText +
-			`\s+(?:to|into|in)\s+(?:the\s+file\s+|a\s+file\s+)?` + fileName + tail), 2, 1, 0,
-	},
-	{
-		"write", regexp.MustCompile(please + `create\s+(?:the\s+file\s+|a\s+file\s+)?` + fileName +
-			`\s+(?:with|containing)\s+(?:the\s+text\s+)?` + anyText + `\s*$`), 1, 2, 0,
-	},
-	{
-		"list", regexp.MustCompile(please +
-			`(?:list|show|ls)(?:\s+me)?(?:\s+all)?(?:\s+the)?(?:\s+files?)?(?:\s+here|\s+in\s+the\s+workspace)?` +
-			tail), 0, 0, 0,
-	},
-	{
-		"list", regexp.MustCompile(please +
-			`(?:what|which)\s+(?:files?|is|are)(?:\s+(?:files|are|there|here|in\s+(?:here|the\s+workspace|` +
-			`this\s+folder)))*` + tail), 0, 0, 0,
-	},
-	{
-		"list", regexp.MustCompile(please +
-			`(?:list|ls)\s+(?:the\s+)?(?:files\s+)?(?:in\s+|of\s+|named\s+|matching\s+)?(?:the\s+folder\s+)?` +
-			fileName + `(?:\s+files?)?` + tail), 1, 0, 0,
-	},
-	{
-		"find", regexp.MustCompile(please + `(?:find|search(?:\s+for)?|grep(?:\s+for)?|look\s+for|where\s+is)\s+` +
-			anyText + `\s+in\s+(?:the\s+file\s+)?` + fileName + tail), 2, 1, 0,
-	},
-	{
-		"find", regexp.MustCompile(please + `(?:find|search(?:\s+for)?|grep(?:\s+for)?|look\s+for|where\s+is)\s+` +
-			anyText + tail), 0, 1, 0,
-	},
-	{
-		"read", regexp.MustCompile(please + `(?:read|open|cat|print|show)\s+(?:me\s+)?(?:the\s+file\s+|file\s+)?` +
-			fileName + tail), 1, 0, 0,
-	},
-	{
-		"read", regexp.MustCompile(please + `what(?:'s|\s+is|\s+does)\s+(?:in\s+)?(?:the\s+file\s+)?` + fileName +
-			`(?:\s+(?:say|contain|hold))?` + tail), 1, 0, 0,
-	},
+	{"run", 0, 1, 0, asked(`(?:run|execute|bash)\s*:?\s+(?:the\s+command\s+)?(.+?)\s*$`)},
+	{"run", 0, 1, 0, regexp.MustCompile(`(?s)^\s*[$!]\s*(.+?)\s*$`)},
+	{"replace", 3, 1, 2, asked(`(?:replace|change)\s+(?:all\s+|every\s+)?` + anyText + `\s+(?:by|with|to)\s+` +
+		anyText + `\s+in\s+(?:the\s+file\s+)?` + fileName + tail)},
+	{"replace", 1, 2, 3, asked(`in\s+` + fileName + `,?\s+(?:replace|change)\s+` + anyText + `\s+(?:by|with|to)\s+` +
+		anyText + tail)},
+	{"write", 2, 1, 0, asked(`(?:write|put|save)\s+` + anyText +
+		`\s+(?:to|into|in)\s+(?:the\s+file\s+|a\s+file\s+)?` + fileName + tail)},
+	{"write", 1, 2, 0, asked(`create\s+(?:the\s+file\s+|a\s+file\s+)?` + fileName +
+		`\s+(?:with|containing)\s+(?:the\s+text\s+)?` + anyText + `\s*$`)},
+	{"list", 0, 0, 0, asked(`(?:list|show|ls)(?:\s+me)?(?:\s+all)?(?:\s+the)?(?:\s+files?)?` +
+		`(?:\s+here|\s+in\s+the\s+workspace)?` + tail)},
+	{"list", 0, 0, 0, asked(`(?:what|which)\s+(?:files?|is|are)` +
+		`(?:\s+(?:files|are|there|here|in\s+(?:here|the\s+workspace|this\s+folder)))*` + tail)},
+	{"list", 1, 0, 0, asked(`(?:list|ls)\s+(?:the\s+)?(?:files\s+)?(?:in\s+|of\s+|named\s+|matching\s+)?` +
+		`(?:the\s+folder\s+)?` + fileName + `(?:\s+files?)?` + tail)},
+	{"find", 2, 1, 0, asked(find + anyText + `\s+in\s+(?:the\s+file\s+)?` + fileName + tail)},
+	{"find", 0, 1, 0, asked(find + anyText + tail)},
+	{"read", 1, 0, 0, asked(`(?:read|open|cat|print|show)\s+(?:me\s+)?(?:the\s+file\s+|file\s+)?` + fileName + tail)},
+	{"read", 1, 0, 0, asked(`what(?:'s|\s+is|\s+does)\s+(?:in\s+)?(?:the\s+file\s+)?` + fileName +
+		`(?:\s+(?:say|contain|hold))?` + tail)},
 }
+
+// asked returns the pattern of a request, which may begin with "please".
+func asked(pattern string) *regexp.Regexp { return regexp.MustCompile(please + pattern) }
 
 // understandOrder reads a request. It returns nil for an unknown one.
 func understandOrder(said string) *order {
@@ -164,10 +139,8 @@ func understandOrder(said string) *order {
 			return unquoted(m[group])
 		}
 		o := &order{kind: shape.kind, file: pick(shape.file), text: pick(shape.text), instead: pick(shape.instead)}
-		if o.kind == "run" {
-			if q := unquoted(o.text); strings.HasPrefix(o.text, "`") {
-				o.text = q
-			}
+		if o.kind == "run" && strings.HasPrefix(o.text, "`") {
+			o.text = unquoted(o.text)
 		}
 		if o.kind == "read" && !looksLikeFile(o.file) {
 			continue

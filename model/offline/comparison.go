@@ -8,39 +8,24 @@ import (
 // This file reads comparisons with numbers, and finds the columns that they apply to.
 
 // comparisons are phrases that compare, with their signs.
-var comparisons = []struct{ text, sign string }{
-	{
-		"more than", ">",
-	}, {
-		"greater than", ">",
-	}, {
-		"higher than", ">",
-	}, {
-		"larger than", ">",
-	}, {
-		"bigger than", ">",
-	}, {"longer than", ">"}, {"older than", ">"}, {"aged over", ">"}, {"aged above", ">"}, {"aged at least", ">="},
-	{"over", ">"}, {"above", ">"}, {"exceeding", ">"}, {"exceeds", ">"}, {"exceed", ">"}, {">", ">"},
-	{
-		"less than", "<",
-	}, {
-		"fewer than", "<",
-	}, {
-		"lower than", "<",
-	}, {
-		"smaller than", "<",
-	}, {
-		"shorter than", "<",
-	}, {
-		"cheaper than", "<",
-	}, {
-		"younger than", "<",
-	}, {
-		"aged under", "<",
-	}, {"aged below", "<"}, {"more expensive than", ">"}, {"below", "<"}, {"under", "<"}, {"<", "<"},
-	{"at least", ">="}, {"no less than", ">="}, {"minimum of", ">="}, {">=", ">="},
-	{"at most", "<="}, {"up to", "<="}, {"no more than", "<="}, {"maximum of", "<="}, {"<=", "<="},
-	{"exactly", "="}, {"equal to", "="}, {"equals", "="}, {"=", "="},
+var comparisons = slices.Concat(
+	signed(">", "more than, greater than, higher than, larger than, bigger than, longer than, older than, aged over, "+
+		"aged above, over, above, exceeding, exceeds, exceed, more expensive than, >"),
+	signed("<", "less than, fewer than, lower than, smaller than, shorter than, cheaper than, younger than, "+
+		"aged under, aged below, below, under, <"),
+	signed(">=", "at least, aged at least, no less than, minimum of, >="),
+	signed("<=", "at most, up to, no more than, maximum of, <="),
+	signed("=", "exactly, equal to, equals, ="),
+)
+
+type comparison struct{ text, sign string }
+
+func signed(sign, phrases string) []comparison {
+	var out []comparison
+	for text := range strings.SplitSeq(phrases, ", ") {
+		out = append(out, comparison{text, sign})
+	}
+	return out
 }
 
 // conditions finds comparisons with numbers; linkConditions finds the columns that they apply to.
@@ -56,7 +41,7 @@ func (ps *parser) conditions() {
 			if len(ps.aggs) == 0 && ps.agg == aggAvg {
 				ps.agg = ""
 			}
-			ps.items = append(ps.items, item{
+			ps.items = append(ps.items, &item{
 				kind: itNumber, lo: i, hi: i + n, cond: filter{op: opCompare, sign: sign, average: true},
 			})
 			i += n - 1
@@ -81,15 +66,26 @@ func (ps *parser) conditions() {
 			v *= map[string]float64{"thousand": 1e3, "million": 1e6}[ps.at(hi)]
 			hi++
 		}
+		unit := ""
+		if hi < len(ps.ws) && !ps.ws[hi].stop && !ps.namesColumn(hi) {
+			if unit = unitNames[ps.at(hi)]; unit != "" {
+				hi++
+			}
+		}
 		if ps.negated(i) {
 			sign = opposite[sign]
 		}
 		ps.markUsed(i, hi)
-		ps.items = append(ps.items, item{
-			kind: itNumber, lo: i, hi: hi, cond: filter{op: opCompare, sign: sign, num: v},
+		ps.items = append(ps.items, &item{
+			kind: itNumber, lo: i, hi: hi, cond: filter{op: opCompare, sign: sign, num: v, unit: unit},
 		})
 		i = hi - 1
 	}
+}
+
+// namesColumn reports whether the word at i is the whole name of a column.
+func (ps *parser) namesColumn(i int) bool {
+	return slices.ContainsFunc(ps.linkColumns(i), func(it item) bool { return !it.partial })
 }
 
 // averageBound reads "above average" and "more than the average" at i.
@@ -127,7 +123,7 @@ func (ps *parser) between(i int) {
 		return
 	}
 	ps.markUsed(i, i+4)
-	ps.items = append(ps.items, item{
+	ps.items = append(ps.items, &item{
 		kind: itNumber, lo: i, hi: i + 4,
 		cond: filter{op: opCompare, sign: "between", num: ps.ws[i+1].num, num2: ps.ws[i+3].num},
 	})
@@ -137,13 +133,12 @@ func (ps *parser) between(i int) {
 // comparison with counted rows becomes a HAVING clause.
 func (ps *parser) linkConditions() {
 	ps.equalities()
-	for k := range ps.items {
-		it := &ps.items[k]
+	for k, it := range ps.items {
 		if it.kind != itNumber || len(it.cols) > 0 {
 			continue
 		}
 		if k+1 < len(ps.items) {
-			next := &ps.items[k+1]
+			next := ps.items[k+1]
 			if next.lo == it.hi && !next.done &&
 				(next.kind == itColumn && next.col().role == roleMeasure || next.kind == itTable) {
 				it.cols, it.tables, next.done = next.cols, next.tables, true
@@ -154,7 +149,7 @@ func (ps *parser) linkConditions() {
 			}
 		}
 		if k > 0 {
-			prev := &ps.items[k-1]
+			prev := ps.items[k-1]
 			if prev.kind == itColumn && !prev.done && !ps.isGroupWord(prev.lo-1) &&
 				slices.ContainsFunc(prev.cols, func(c *column) bool { return c.role == roleMeasure }) {
 				it.cols, prev.done = measuresOf(prev.cols), true
@@ -165,14 +160,13 @@ func (ps *parser) linkConditions() {
 
 // equalities finds conditions that a column equals a number: "a rating of 5", "with 2 bedrooms".
 func (ps *parser) equalities() {
-	var found []item
+	var found []*item
 	for k, w := range ps.ws {
 		if ps.used[k] || !w.isNum {
 			continue
 		}
 		var of *item
-		for n := range ps.items {
-			it := &ps.items[n]
+		for _, it := range ps.items {
 			if it.kind != itColumn || it.done || it.dim || ps.isGroupWord(it.lo-1) || len(measuresOf(it.cols)) == 0 {
 				continue
 			}
@@ -187,7 +181,7 @@ func (ps *parser) equalities() {
 		}
 		if of != nil {
 			of.done, ps.used[k] = true, true
-			found = append(found, item{
+			found = append(found, &item{
 				kind: itNumber, lo: k, hi: k + 1, cols: measuresOf(of.cols),
 				cond: filter{op: opCompare, sign: "=", num: w.num},
 			})
@@ -195,16 +189,10 @@ func (ps *parser) equalities() {
 	}
 	if len(found) > 0 {
 		ps.items = append(ps.items, found...)
-		slices.SortStableFunc(ps.items, func(a, b item) int { return a.lo - b.lo })
+		slices.SortStableFunc(ps.items, func(a, b *item) int { return a.lo - b.lo })
 	}
 }
 
 func measuresOf(cols []*column) []*column {
-	var out []*column
-	for _, c := range cols {
-		if c.role == roleMeasure {
-			out = append(out, c)
-		}
-	}
-	return out
+	return filtered(cols, func(c *column) bool { return c.role == roleMeasure })
 }

@@ -48,14 +48,6 @@ func dayPeriod(t time.Time) period {
 	}
 }
 
-// weekdays maps names to numbers, Monday first.
-var weekdays = map[string]int{
-	"monday": 1, "tuesday": 2, "wednesday": 3, "thursday": 4, "friday": 5, "saturday": 6, "sunday": 7,
-}
-
-// weekdayNames are the names of the weekdays, indexed by number minus one.
-var weekdayNames = []string{"Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"}
-
 // partWords are words for recurring parts, such as the days of a week or the hours of a day.
 var partWords = map[string]string{"weekday": "weekday", "weekdays": "weekday", "hour": "hour", "hourly": "hour"}
 
@@ -116,7 +108,7 @@ func readCalendar(ws []word) (period, int) {
 	if t, err := time.Parse(time.DateOnly, low); err == nil {
 		return dayPeriod(t), 1
 	}
-	if m := europe.FindStringSubmatch(low); m != nil {
+	if europe.MatchString(low) {
 		if t, err := time.Parse("2.1.2006", low); err == nil {
 			return dayPeriod(t), 1
 		}
@@ -136,16 +128,6 @@ func readCalendar(ws []word) (period, int) {
 	}
 	if p, n := readQuarter(ws, at); n > 0 {
 		return p, n
-	}
-	if m := seasons[low]; m > 0 {
-		i := 1
-		if at(1).low == "of" {
-			i = 2
-		}
-		if y, ok := asYear(at(i)); ok {
-			return seasonPeriod(y, low), i + 1
-		}
-		return period{}, 0
 	}
 	return readMonth(ws, at)
 }
@@ -386,14 +368,6 @@ func readBound(ws []word) (period, int) {
 		return period{}, 0
 	}
 	i += n
-	onwards := i < len(ws) && (ws[i].low == "onward" || ws[i].low == "onwards" || ws[i].low == "on")
-	if kind == "from" {
-		if !onwards {
-			return period{}, 0
-		}
-		kind = "since"
-		i++
-	}
 	if p.yearless {
 		p.bound, p.size = kind, ""
 		return p, i

@@ -25,15 +25,12 @@ func (pn *Planner) decline(ctx context.Context, sources []string, source, words,
 		}
 		w.Text("\n\nYou could ask:\n")
 		for _, h := range hints {
-			w.Text("- ")
-			w.echo(h)
-			w.Text("\n")
+			w.say("- ", echo(h), "\n")
 		}
 	}}, nil
 }
 
-// nearbySuggestions returns three suggestions, first those that share words with the question. For a question about a
-// cause, it first returns those that show where a figure changed.
+// nearbySuggestions returns three suggestions, first those that share words with the question.
 func (pn *Planner) nearbySuggestions(ctx context.Context, sources []string, question string) ([]string, error) {
 	var each [][]string
 	var firstErr error
@@ -49,7 +46,6 @@ func (pn *Planner) nearbySuggestions(ctx context.Context, sources []string, ques
 		return nil, firstErr
 	}
 	asked, _ := tokenize(question)
-	cause := causes.MatchString(question)
 	near := func(hint string) int {
 		n := 0
 		ws, _ := tokenize(hint)
@@ -60,12 +56,6 @@ func (pn *Planner) nearbySuggestions(ctx context.Context, sources []string, ques
 				}) {
 				n++
 			}
-		}
-		if changeWords.MatchString(hint) {
-			if !cause {
-				return -1
-			}
-			n += 10
 		}
 		return n
 	}
@@ -97,7 +87,7 @@ func smallTalk(q string) (string, bool) {
 		}
 	}
 	joined := strings.Join(rest, " ")
-	help := joined == "" && slices.ContainsFunc(ws, func(w word) bool { return w.low == "help" }) ||
+	help := joined == "" && anySaid(ws, set("help")) ||
 		joined == "can do" || joined == "what can do" || joined == "what can i ask" || joined == "who are" ||
 		joined == "what are" || joined == "how does work" || joined == "how do work" || joined == "help me"
 	switch {
@@ -113,9 +103,8 @@ func smallTalk(q string) (string, bool) {
 
 var writeVerbs = set(
 	`delete drop truncate update insert remove erase alter create add set change modify mark rename cancel replace
-	merge grant revoke
-	purge wipe reset overwrite move assign fix correct make execute exec import upload write close reopen approve
-	reject refund buy book send email call`)
+	merge grant revoke purge wipe reset overwrite move assign fix correct make execute exec import upload write
+	close reopen approve reject refund buy book send email call`)
 
 var writeAnywhere = regexp.MustCompile(
 	`(?i)\b(drop\s+(table|database|view|index|column|schema)|delete\s+from|insert\s+into|truncate\s+table|` +
@@ -137,63 +126,12 @@ func refusal(q string) (string, bool) {
 	if i < len(ws) && writeVerbs[ws[i].low] && !(ws[i].low == "set" && i+1 == len(ws)) {
 		if i+1 < len(ws) && (set("rate by per %")[ws[i+1].low] || ws[i+1].isNum) ||
 			ws[i].low == "make" && i+1 < len(ws) && set("a it that this the")[ws[i+1].low] &&
-				slices.ContainsFunc(ws, func(w word) bool {
-					return w.low == "chart" || w.low == "line" || w.low == "bar" || w.low == "pie" || w.low == "list" ||
-						w.low == "table"
-				}) {
+				anySaid(ws, set("chart line bar pie list table")) {
 			return "", false
 		}
 		return words, true
 	}
 	return "", false
-}
-
-// foreignWords answers a question in a language that the planner recognises but does not understand.
-func foreignWords(q string) (string, bool) {
-	ws, _ := tokenize(q)
-	best, bestN := "", 0
-	for _, lang := range []string{"Portuguese", "Spanish", "German", "French"} {
-		n := 0
-		for _, w := range ws {
-			if foreign[lang][w.low] {
-				n++
-			}
-		}
-		if n > bestN {
-			best, bestN = lang, n
-		}
-	}
-	english := 0
-	for _, w := range ws {
-		if englishSmall[w.low] {
-			english++
-		}
-	}
-	if bestN < 2 || bestN <= english {
-		if !nonLatin(q) {
-			return "", false
-		}
-		return "I understand questions in English only.", true
-	}
-	return map[string]string{
-		"Portuguese": "Sem um modelo de IA ligado, só percebo perguntas em inglês.",
-		"Spanish":    "Sin un modelo de IA conectado, solo entiendo preguntas en inglés.",
-		"German":     "Ohne angeschlossenes KI-Modell verstehe ich nur Fragen auf Englisch.",
-		"French":     "Sans modèle d’IA connecté, je ne comprends que les questions en anglais.",
-	}[best], true
-}
-
-func nonLatin(q string) bool {
-	other, all := 0, 0
-	for _, r := range q {
-		if wordRune(r) {
-			all++
-			if r > 0x24F {
-				other++
-			}
-		}
-	}
-	return all > 0 && other*2 > all
 }
 
 var (
@@ -208,18 +146,31 @@ var (
 	opinion = regexp.MustCompile(`(?i)\b(should\s+(we|i)|recommend|advice|advise|what\s+do\s+you\s+think)\b`)
 )
 
-// namedCause matches "cause" or "reason" as a noun that is grouped by or ranked.
-var namedCause = regexp.MustCompile(
-	`(?i)\b(by|per|each|every|common|frequent|which|different|and)\s+(causes?|reasons?)\b`)
+// askedCause matches the ways of asking for a cause, even if a column is called cause or reason.
+var askedCause = regexp.MustCompile(`(?i)\b(why|what\s+(is|are|was|were)\b.*\b(causes?|reasons?)\s+(of|for|behind)|` +
+	`how\s+come|explain|because|due\s+to|behind|driving|drove|what\s+(has\s+)?caused?)\b`)
 
 // namesCause reports whether a question refers to a column called cause or reason, rather than asking why.
 func (p *profile) namesCause(q string) bool {
-	return (p.words["cause"] || p.words["reason"]) && namedCause.MatchString(q) &&
-		!causes.MatchString(namedCause.ReplaceAllString(q, ""))
+	return (p.words["cause"] || p.words["reason"]) && !askedCause.MatchString(q)
 }
 
-const noCauseWords = "The data says what happened, not why, and I will not guess at a cause. I can show where a " +
-	"figure changed, which is not a cause."
+// withoutData answers what needs no data: small talk, and requests that are refused.
+func withoutData(q string) (string, bool) {
+	if len(q) > 2000 {
+		return tooLong, true
+	}
+	for _, answer := range []func(string) (string, bool){smallTalk, refusal, futureOrOpinion} {
+		if words, ok := answer(q); ok {
+			return words, true
+		}
+	}
+	return "", false
+}
+
+const tooLong = "That is too long for fixed rules: please ask one short question."
+
+const noCauseWords = "The data says what happened, not why, and I will not guess at a cause."
 
 // futureOrOpinion answers questions about the future or for opinions, which no database answers.
 func futureOrOpinion(q string) (string, bool) {

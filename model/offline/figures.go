@@ -24,10 +24,10 @@ type figureRequest struct {
 
 // severalFigures returns the measures of a question that asks for more than one; otherwise ok is false.
 func (ps *parser) severalFigures(pl *plan) (d *declined, ok bool) {
-	if ps.share || ps.compare || ps.never || ps.growth || ps.running || ps.prev != nil {
+	if ps.share || ps.compare || ps.never || ps.prev != nil {
 		return nil, false
 	}
-	theirs := slices.ContainsFunc(ps.ws, func(w word) bool { return w.low == "their" || w.low == "its" })
+	theirs := anySaid(ps.ws, set("their its"))
 	if (ps.list || theirs) && len(ps.aggs) == 0 && !ps.hasGroups() || ps.asksAverageCount() {
 		return nil, false
 	}
@@ -65,7 +65,7 @@ func (ps *parser) extremeIsFigure() bool {
 func (ps *parser) asksAverageCount() bool {
 	for i, a := range ps.aggs[:max(0, len(ps.aggs)-1)] {
 		next := ps.aggs[i+1]
-		between := slices.ContainsFunc(ps.items, func(it item) bool { return it.lo > a.at && it.hi <= next.at })
+		between := slices.ContainsFunc(ps.items, func(it *item) bool { return it.lo > a.at && it.hi <= next.at })
 		if singleAggs[a.agg] && !a.rank && next.agg == aggCount && !between {
 			return true
 		}
@@ -77,8 +77,7 @@ func (ps *parser) asksAverageCount() bool {
 func (ps *parser) figures() []figureRequest {
 	var out []figureRequest
 	last := 0
-	for k := range ps.items {
-		it := &ps.items[k]
+	for k, it := range ps.items {
 		if !ps.measurable(it) {
 			continue
 		}
@@ -168,17 +167,13 @@ func (ps *parser) aggsIn(lo, hi int) []string {
 // measureAll chooses the rows that all figures are computed over, and the measures.
 func (ps *parser) measureAll(pl *plan, figs []figureRequest) *declined {
 	var ms []measure
-	near := ps.nearTable()
 	for _, f := range figs {
 		for _, agg := range f.aggs {
-			m, d := ps.figureMeasure(f.it, agg, near)
+			m, d := ps.figureMeasure(f.it, agg)
 			if d != nil {
 				return d
 			}
 			ms = append(ms, m)
-			if m.col != nil {
-				near = m.col.t
-			}
 		}
 	}
 	base := ps.commonBase(ms)
@@ -210,7 +205,7 @@ func (ps *parser) measureAll(pl *plan, figs []figureRequest) *declined {
 }
 
 // figureMeasure returns one figure. The entity of a count is its table, whichever rows are counted.
-func (ps *parser) figureMeasure(it *item, agg string, near *table) (measure, *declined) {
+func (ps *parser) figureMeasure(it *item, agg string) (measure, *declined) {
 	switch it.kind {
 	case itTable:
 		t := it.table()
@@ -223,7 +218,7 @@ func (ps *parser) figureMeasure(it *item, agg string, near *table) (measure, *de
 		}
 		return measure{agg: agg, col: c}, nil
 	case itRevenue:
-		m, ok := ps.p.revenue(ps.neededTables())
+		m, ok := ps.p.revenue()
 		if !ok {
 			return m, decline("There is nothing in the data that I can read as “%s”.", ps.textOf(it))
 		}
@@ -232,10 +227,10 @@ func (ps *parser) figureMeasure(it *item, agg string, near *table) (measure, *de
 		}
 		return m, nil
 	}
-	c, ok := ps.pick(measuresOf(it.cols), near)
+	c, ok := ps.pick(measuresOf(it.cols))
 	switch {
 	case len(measuresOf(it.cols)) == 0:
-		if c, ok = ps.pick(it.cols, near); !ok {
+		if c, ok = ps.pick(it.cols); !ok {
 			return measure{}, ps.ambiguous(it)
 		}
 		if agg != aggDistinct && agg != aggCount {
@@ -252,7 +247,7 @@ func (ps *parser) figureMeasure(it *item, agg string, near *table) (measure, *de
 		if isMeanOnly(c) {
 			agg = aggAvg
 		}
-	case agg == aggSum && isMeanOnly(c) && !isAddable(c):
+	case agg == aggSum && isMeanOnly(c):
 		return measure{}, decline("Adding up %s makes no sense; ask for the average instead.", c.title())
 	}
 	return measure{agg: agg, col: c}, nil
@@ -288,10 +283,7 @@ func (w *Writer) writeFigures(pl *plan, res Result) {
 		case i > 0:
 			w.Text(", the ")
 		}
-		w.label(m.name)
-		w.Text(" is **")
-		w.Cell(res, 0, i, true, false)
-		w.Text("**")
+		w.say(label(m.name), " is **", cell{res, 0, i, true, false}, "**")
 	}
 	w.writeScope(pl.filters)
 	w.Text(".")

@@ -8,8 +8,7 @@ import (
 
 // addFilters turns values, comparisons, yes/no columns and negations into conditions.
 func (ps *parser) addFilters(pl *plan) *declined {
-	for k := range ps.items {
-		it := &ps.items[k]
+	for _, it := range ps.items {
 		var d *declined
 		switch {
 		case it.done && it.kind != itNumber:
@@ -28,15 +27,6 @@ func (ps *parser) addFilters(pl *plan) *declined {
 	}
 	if ps.never && !slices.ContainsFunc(pl.filters, func(f filter) bool { return f.op == opNever }) {
 		return ps.neverUsed(pl)
-	}
-	if ps.excludeNil {
-		for _, d := range pl.dims {
-			if d.col != nil && d.bucket == "" {
-				pl.filters = append(pl.filters, filter{
-					op: opNull, not: true, col: d.col, words: "with " + d.col.title(),
-				})
-			}
-		}
 	}
 	if len(ps.negAt) > 0 {
 		return decline("I could not tell what “%s” refers to.", ps.ws[ps.negAt[0]].raw)
@@ -57,20 +47,7 @@ func (ps *parser) valueFilter(pl *plan, it *item) *declined {
 		return decline("“%s” is a value of %s, which %s do not lead to.", ps.textOf(it), it.vals[0].col.t.title(),
 			pl.base.title())
 	}
-	// If another value belongs to one of these columns, this value belongs to the same column.
-	for _, f := range pl.filters {
-		if f.op == opIn && f.not == it.neg && slices.Contains(cols, f.col) {
-			cols = []*column{f.col}
-		}
-	}
-	if ps.prev != nil {
-		for _, f := range ps.prev.filters {
-			if f.op == opIn && slices.Contains(cols, f.col) {
-				cols = []*column{f.col}
-			}
-		}
-	}
-	c, ok := ps.pick(cols, pl.base)
+	c, ok := ps.pick(cols)
 	if !ok {
 		return ps.ambiguous(it)
 	}
@@ -127,7 +104,7 @@ func (ps *parser) numberFilter(pl *plan, it *item) *declined {
 	}
 	switch {
 	case len(it.cols) > 0:
-		c, ok := ps.pick(measuresOf(it.cols), pl.base)
+		c, ok := ps.pick(measuresOf(it.cols))
 		if !ok {
 			return ps.ambiguous(it)
 		}
@@ -137,7 +114,7 @@ func (ps *parser) numberFilter(pl *plan, it *item) *declined {
 		}
 		if len(pl.dims) > 0 && len(pl.measures) == 1 && pl.measures[0].col == c {
 			pl.having = &f
-			return nil
+			return f.inUnitOf(c)
 		}
 		if d := ps.ensureReach(pl, c.t); d != nil {
 			return d
@@ -149,18 +126,18 @@ func (ps *parser) numberFilter(pl *plan, it *item) *declined {
 		}
 		pl.having = &f
 		return nil
-	case len(pl.dims) > 0 && len(pl.measures) == 1 && (ps.which || pl.order != 0):
+	case f.unit == "" && len(pl.dims) > 0 && len(pl.measures) == 1 && (ps.which || pl.order != 0):
 		pl.having = &f
 		return nil
 	default:
-		c := ps.measuredIn(pl, it)
+		c := ps.comparedBy(pl, it)
 		if c == nil {
 			c = ps.agedBy(pl.base, it)
 		}
 		if c == nil && set("older younger aged")[ps.at(it.lo)] {
 			return decline("There is no age in %s.", pl.base.title())
 		}
-		if c == nil {
+		if c == nil && f.unit == "" {
 			c = pl.base.compared(ps.at(it.lo) == "cheaper" || ps.at(it.lo+1) == "expensive")
 		}
 		if c == nil || len(pl.dims) > 0 ||
@@ -168,6 +145,9 @@ func (ps *parser) numberFilter(pl *plan, it *item) *declined {
 			return decline("I could not tell what “%s” is compared with.", ps.textOf(it))
 		}
 		f.col = c
+	}
+	if d := f.inUnitOf(f.col); d != nil {
+		return d
 	}
 	pl.filters = append(pl.filters, f)
 	return nil
@@ -179,31 +159,18 @@ var comparatives = map[string]string{
 	"faster": "fastest", "slower": "slowest",
 }
 
-// measuredIn returns the column that "longer than 120 minutes" is about, or none if it is stored in another unit.
-func (ps *parser) measuredIn(pl *plan, it *item) *column {
-	adjective := rankAdjectives[comparatives[ps.at(it.lo)]]
-	if adjective.columns == "" {
-		return nil
-	}
-	c := pl.base.rankColumn(strings.Fields(adjective.columns + " runtime length"))
-	unit := unitNames[ps.at(it.hi)]
-	if c == nil || unit == "" {
-		return c
-	}
-	for _, w := range splitName(c.name) {
-		if u := unitNames[w]; u != "" && u != unit {
-			return nil
+// comparedBy returns the column that "longer than 120 minutes" or "over 120 minutes" is about.
+func (ps *parser) comparedBy(pl *plan, it *item) *column {
+	if a := rankAdjectives[comparatives[ps.at(it.lo)]]; a.columns != "" {
+		if c := pl.base.rankColumn(strings.Fields(a.columns + " runtime length")); c != nil || it.cond.unit == "" {
+			return c
 		}
 	}
-	return c
+	if it.cond.unit != "" {
+		return pl.base.measuredIn(it.cond.unit)
+	}
+	return nil
 }
-
-// unitNames maps names and short forms of units.
-var unitNames = map[string]string{"minute": "min", "minutes": "min", "min": "min", "mins": "min", "hour": "h",
-	"hours": "h", "hr": "h", "hrs": "h", "day": "d", "days": "d", "night": "night", "nights": "night",
-	"page": "page", "pages": "page", "kg": "kg", "kilo": "kg", "kilos": "kg", "g": "g", "gram": "g", "grams": "g",
-	"cm": "cm", "m": "m", "metre": "m", "metres": "m", "meters": "m", "km": "km", "kilometres": "km",
-	"kilometers": "km", "miles": "mi", "mi": "mi", "second": "s", "seconds": "s", "sec": "s"}
 
 // compared returns the only column that a bare "over 100" can be about: the one with money. "Cheaper than" is about the
 // price.
@@ -211,16 +178,7 @@ func (t *table) compared(price bool) *column {
 	if price {
 		return t.rankColumn([]string{"price"})
 	}
-	var found *column
-	for _, c := range t.cols {
-		if c.role == roleMeasure && c.means(moneyWords) {
-			if found != nil {
-				return nil
-			}
-			found = c
-		}
-	}
-	return found
+	return onlyOne(t.find(func(c *column) bool { return c.role == roleMeasure && c.means(moneyWords) }))
 }
 
 // tableFilter handles a table that is neither counted nor grouped by. With "never" and "without", it says what rows do
@@ -254,11 +212,11 @@ func (ps *parser) neverHad(pl *plan, it *item, t *table) *declined {
 		}
 	}
 	if t.path(pl.base) == nil {
-		if b := ps.p.lowest(t, pl.base); b != nil && b != pl.base {
-			t = b
-		} else {
+		b := ps.p.lowest(t, pl.base)
+		if b == nil || b == pl.base {
 			return decline("I could not tell how %s and %s belong together.", pl.base.title(), t.title())
 		}
+		t = b
 	}
 	pl.filters = append(pl.filters, filter{op: opNever, never: t, words: "without " + t.title()})
 	return nil
@@ -291,7 +249,7 @@ func (ps *parser) columnFilter(pl *plan, it *item) *declined {
 	if c := it.col(); ps.never && len(it.cols) == 1 && !pl.base.reaches(c.t) {
 		return ps.neverHad(pl, it, c.t)
 	}
-	c, ok := ps.pick(ps.reachable(pl, it.cols), pl.base)
+	c, ok := ps.pick(ps.reachable(pl, it.cols))
 	if !ok {
 		if len(ps.reachable(pl, it.cols)) == 0 {
 			return decline("“%s” is in %s, which %s do not lead to.", ps.textOf(it), it.col().t.title(),
@@ -308,23 +266,22 @@ func (ps *parser) columnFilter(pl *plan, it *item) *declined {
 		pl.filters = append(pl.filters, filter{op: opTrue, col: c, not: it.neg})
 	case it.neg && c.nullable:
 		it.done, it.negUsed = true, true
-		pl.filters = append(pl.filters, filter{op: opNull, col: c, words: "without " + c.title()})
+		pl.without(c)
 	case c.role == roleDate && c.nullable && c.t == pl.base && ps.afterNever(it):
 		it.done, ps.never = true, false // "loans that were never returned"
-		pl.filters = append(pl.filters, filter{op: opNull, col: c, words: "without " + c.title()})
+		pl.without(c)
 	case it.neg && c.role == roleMeasure && (ps.at(it.lo-1) == "without" || ps.at(it.lo-1) == "no"):
 		it.done, it.negUsed = true, true // every row has a figure, which may be 0
 		pl.filters = append(pl.filters, filter{op: opCompare, col: c, sign: "=", num: 0})
 	case it.neg:
 		return decline("Every row has %s.", c.title())
-	case c.role == roleDate && c.nullable && pl.kind != kindList && len(ps.nouns(itPeriod)) == 0 && ps.bucket == "":
+	case c.role == roleDate && c.nullable && pl.kind != kindList && len(ps.nouns(itPeriod)) == 0 && ps.bucket == "",
+		c.role == roleDate && c.nullable && pl.kind == kindList && ps.isParticiple(it) && // "members who cancelled"
+			len(ps.nouns(itPeriod)) == 0 && !slices.Contains(pl.show, c) && pl.rankBy != c:
 		it.done = true
-		pl.filters = append(pl.filters, filter{op: opNull, not: true, col: c, words: "with " + c.title()})
-	case c.role == roleDate && c.nullable && pl.kind == kindList && ps.isParticiple(it) &&
-		len(ps.nouns(itPeriod)) == 0 &&
-		!slices.Contains(pl.show, c) && pl.rankBy != c:
-		it.done = true // "members who cancelled"
-		pl.filters = append(pl.filters, filter{op: opNull, not: true, col: c, words: "with " + c.title()})
+		pl.with(c)
+	case c.role == roleDate && !ps.isParticiple(it) && ps.qualifies(it):
+		return decline("I could not tell what “%s” means here.", ps.textOf(it))
 	case c.role == roleDate:
 		it.done = true
 	case ps.followsWith(it) && c.noneValue() != "":
@@ -332,7 +289,7 @@ func (ps *parser) columnFilter(pl *plan, it *item) *declined {
 		pl.filters = append(pl.filters, c.isNotNone()...)
 	case ps.followsWith(it) && c.nullable:
 		it.done = true
-		pl.filters = append(pl.filters, filter{op: opNull, not: true, col: c, words: "with " + c.title()})
+		pl.with(c)
 	case slices.Contains(pl.columns(), c), pl.kind == kindList && slices.Contains(pl.show, c):
 		it.done = true
 	}
@@ -352,6 +309,12 @@ func (ps *parser) isParticiple(it *item) bool {
 			w.low == "sent" || w.low == "left")
 }
 
+// qualifies reports whether a table directly follows an item, as in "open inspections".
+func (ps *parser) qualifies(it *item) bool {
+	next := ps.itemAt(it.hi)
+	return it.hi-it.lo == 1 && next != nil && next.kind == itTable && !ps.ws[next.lo].stop
+}
+
 // followsWith reports whether a word such as "with" or "has" is right before an item.
 func (ps *parser) followsWith(it *item) bool {
 	w := ps.at(it.lo - 1)
@@ -361,9 +324,6 @@ func (ps *parser) followsWith(it *item) bool {
 
 // addPeriods adds the conditions on dates. Two calendar periods are compared.
 func (ps *parser) addPeriods(pl *plan) *declined {
-	if ps.moved {
-		return ps.movedPeriods(pl)
-	}
 	its := ps.nouns(itPeriod)
 	if len(its) == 0 {
 		return nil
@@ -466,7 +426,7 @@ func (ps *parser) neverIn(pl *plan, its []*item) (*declined, bool) {
 // ownDate reports whether a date of the rows themselves precedes a period: in "books published after 2010 that were
 // never lent", the period applies to the books.
 func (ps *parser) ownDate(pl *plan, never *table, period *item) bool {
-	return slices.ContainsFunc(ps.items, func(it item) bool {
+	return slices.ContainsFunc(ps.items, func(it *item) bool {
 		return it.kind == itColumn && it.hi <= period.lo && period.lo-it.hi <= 1 &&
 			slices.ContainsFunc(it.cols, func(c *column) bool {
 				return c.role == roleDate && c.t != never && pl.base.reaches(c.t)
@@ -497,30 +457,10 @@ func (ps *parser) addRanking(pl *plan) *declined {
 	if ps.compare && len(pl.dims) == 0 {
 		return decline("I could not tell what to compare.")
 	}
-	if pl.kind == kindAggregate && len(pl.dims) == 0 && (pl.order != 0 || pl.limit > 0) {
-		if ps.prev == nil {
-			return decline("I could not tell what to rank.")
-		}
+	if pl.kind == kindAggregate && len(pl.dims) == 0 && (pl.order != 0 || pl.limit > 0) && ps.prev == nil {
+		return decline("I could not tell what to rank.")
 	}
-	if ps.which && pl.kind == kindAggregate && pl.order != 0 && pl.limit == 0 && len(pl.dims) > 0 && !ps.each &&
-		ps.orderAt >= 0 && !ps.asksForSeveral() {
-		pl.limit = 1
-	}
-	if ps.orderAt >= 0 && pl.order != 0 && !ps.which && pl.kind == kindAggregate && pl.limit == 0 &&
-		ps.orderAt+1 < len(ps.ws) {
-		k := ps.orderAt + 1
-		if ps.itemAt(k) == nil && k+1 < len(ps.ws) && strings.HasSuffix(ps.at(k), "ing") {
-			k++ // "worst performing branch"
-		}
-		if it := ps.itemAt(k); it != nil && ps.ws[it.hi-1].low == ps.ws[it.hi-1].sing {
-			pl.limit = 1
-		}
-	}
-	if next := ps.at(ps.orderAt + 1); ps.orderAt >= 0 && pl.order != 0 && pl.limit == 0 && pl.kind == kindAggregate &&
-		len(pl.dims) == 1 && bucketWords[next] != "" && !ps.each {
-		pl.limit = 1 // "the best month"
-	}
-	if ps.orderAt >= 0 && pl.order != 0 && pl.limit == 0 && pl.kind == kindAggregate && !ps.each && ps.asksForOne() {
+	if ps.orderAt >= 0 && pl.order != 0 && pl.limit == 0 && pl.kind == kindAggregate && ps.asksForOne(pl) {
 		pl.limit = 1
 	}
 	if pl.having != nil && len(pl.dims) == 0 {
@@ -529,16 +469,31 @@ func (ps *parser) addRanking(pl *plan) *declined {
 	return nil
 }
 
-// asksForOne reports whether the first noun before the ranking word is singular, so that a single item is wanted:
-// "customer with the least orders".
-func (ps *parser) asksForOne() bool {
-	for _, it := range ps.items {
-		if it.kind != itTable && it.kind != itColumn || it.verb {
-			continue
+// asksForOne reports whether a ranking asks for a single group: "which branch", "the best month", "worst performing
+// branch", "customer with the least orders".
+func (ps *parser) asksForOne(pl *plan) bool {
+	singular := func(it *item) bool { return ps.ws[it.hi-1].low == ps.ws[it.hi-1].sing }
+	next := ps.orderAt + 1
+	if !ps.which && next < len(ps.ws) {
+		k := next
+		if ps.itemAt(k) == nil && k+1 < len(ps.ws) && strings.HasSuffix(ps.at(k), "ing") {
+			k++
 		}
-		last := ps.ws[it.hi-1]
-		return it.hi <= ps.orderAt && last.low == last.sing && last.low != plural(last.low, 2) &&
-			set("with having has that who")[ps.at(it.hi)]
+		if it := ps.itemAt(k); it != nil && singular(it) {
+			return true
+		}
+	}
+	if ps.each {
+		return false
+	}
+	if ps.which && len(pl.dims) > 0 && !ps.asksForSeveral() || len(pl.dims) == 1 && bucketWords[ps.at(next)] != "" {
+		return true
+	}
+	for _, it := range ps.items { // the first noun, if it stands before the ranking word
+		if (it.kind == itTable || it.kind == itColumn) && !it.verb {
+			return it.hi <= ps.orderAt && singular(it) && ps.at(it.hi-1) != plural(ps.at(it.hi-1), 2) &&
+				set("with having has that who")[ps.at(it.hi)]
+		}
 	}
 	return false
 }
@@ -598,7 +553,7 @@ func (ps *parser) addShare(pl *plan) *declined {
 
 // predicate reports whether a condition describes the subject, as after "was".
 func (ps *parser) predicate(f filter) bool {
-	return slices.ContainsFunc(ps.items, func(it item) bool {
+	return slices.ContainsFunc(ps.items, func(it *item) bool {
 		return it.pred && (it.kind == itValue &&
 			slices.ContainsFunc(it.vals, func(v *value) bool { return v.col == f.col }) ||
 			it.kind == itColumn && slices.Contains(it.cols, f.col))

@@ -17,14 +17,13 @@ func (ps *parser) leftovers(pl *plan) *declined {
 			aggWords[ps.second])
 	}
 	var left []string
-	for k := range ps.items {
-		it := &ps.items[k]
+	for _, it := range ps.items {
 		if !it.done && it.kind == itColumn && it.col().role == roleMeasure && len(pl.measures) > 0 &&
 			pl.measures[0].col != nil && !slices.Contains(pl.columns(), it.col()) && !ps.isCovered(pl, it.lo, it.hi) {
 			return decline("I give one figure at a time: ask for %s first, then for “%s”.", pl.measures[0].describe(),
 				ps.textOf(it))
 		}
-		if !it.done && !it.qual && !ps.isCovered(pl, it.lo, it.hi) && !(it.kind == itTable && ps.inContext(pl, it)) {
+		if !it.done && !it.qual && !ps.isCovered(pl, it.lo, it.hi) {
 			left = append(left, ps.textOf(it))
 		}
 	}
@@ -38,11 +37,7 @@ func (ps *parser) leftovers(pl *plan) *declined {
 			pl.ignores = true
 			continue
 		}
-		if !ps.used[k] && ps.meansAllData(k) {
-			pl.notes = append(pl.notes, "“"+w.raw+"” taken for all of the data")
-			continue
-		}
-		if ps.used[k] || filler[w.low] || k > 0 && ps.isSourceName(k) || w.low == "new" && ps.meansNewRows(pl) ||
+		if ps.used[k] || filler[w.low] && !ps.attributive(k) || w.low == "new" && ps.meansNewRows(pl) ||
 			ps.isCovered(pl, k, k+1) && !ps.splitsBy(k) {
 			continue
 		}
@@ -52,6 +47,13 @@ func (ps *parser) leftovers(pl *plan) *declined {
 		return ps.unsupportedOr()
 	}
 	return &declined{reason: "", words: left}
+}
+
+// attributive reports whether the word at k is a participle before a noun, as in "sold shows", which is a condition.
+func (ps *parser) attributive(k int) bool {
+	it := ps.itemAt(k + 1)
+	return it != nil && it.kind == itTable && !it.verb && it.lo == k+1 && !ps.ws[it.lo].stop &&
+		(strings.HasSuffix(ps.at(k), "ed") || set("sold bought spent left kept out")[ps.at(k)])
 }
 
 // splitsBy reports whether the word at k directly follows "by" or "per", so it must be used as a group. "Booked by
@@ -66,18 +68,6 @@ func (ps *parser) splitsBy(k int) bool {
 	return !done || set("grouped sorted ordered ranked")[before]
 }
 
-// meansAllData reports whether the word at k only says whose data it is: "the club", "our company". With "still" or
-// "new", it is a different question.
-func (ps *parser) meansAllData(k int) bool {
-	if !wholeWords[ps.ws[k].low] || !set("the our this")[ps.at(k-1)] || ps.p.words[ps.ws[k].sing] {
-		return false
-	}
-	return !slices.ContainsFunc(ps.ws, func(w word) bool { return set("still yet currently now")[w.low] })
-}
-
-var wholeWords = set(
-	"club company firm business organisation organization hospital clinic practice school office system")
-
 // meansNewRows reports whether "new" only means rows that were created in a period.
 func (ps *parser) meansNewRows(pl *plan) bool {
 	return len(pl.measures) == 1 && pl.measures[0].agg == aggCount &&
@@ -91,8 +81,7 @@ func (ps *parser) unsupportedOr() *declined {
 			continue
 		}
 		var a, b *item
-		for i := range ps.items {
-			it := &ps.items[i]
+		for _, it := range ps.items {
 			if it.hi <= k && k-it.hi <= 2 {
 				a = it
 			}
@@ -128,17 +117,13 @@ func sharesColumn(a, b *item) bool {
 	return false
 }
 
-// inContext reports whether a table that the question only mentions is one that the rows of the plan refer to.
-func (ps *parser) inContext(pl *plan, it *item) bool {
-	return len(it.tables) == 1 && pl.base.reaches(it.table())
-}
-
 // isCovered reports whether words only repeat names that the plan already uses.
 func (ps *parser) isCovered(pl *plan, lo, hi int) bool {
 	for k := lo; k < hi; k++ {
 		ok := false
 		for _, c := range pl.columns() {
-			for _, name := range append(append([]string{}, c.words...), c.optional...) {
+			ok = ok || unitNames[ps.at(k)] != "" && unitNames[ps.at(k)] == c.unit()
+			for _, name := range c.names() {
 				ok = ok || matchWord(ps.ws[k], name) > 1
 			}
 		}
@@ -157,7 +142,6 @@ func (ps *parser) finish(pl *plan) (*plan, *declined) {
 	if d := ps.unnamedRole(pl); d != nil {
 		return nil, d
 	}
-	pl.notes = append(pl.notes, ps.roleNotes...)
 	for _, w := range ps.ws {
 		if w.was != "" {
 			pl.notes = append(pl.notes, "“"+Clip(w.was)+"” read as “"+w.raw+"”")
@@ -221,7 +205,7 @@ func (pl *plan) fillList() {
 func (ps *parser) asksIn(c *column) bool {
 	last := len(ps.ws) - 1
 	return ps.at(last-1) == "in" &&
-		slices.ContainsFunc(slices.Concat(c.words, c.optional), func(name string) bool {
+		slices.ContainsFunc(c.names(), func(name string) bool {
 			return matchWord(ps.ws[last], name) > 1
 		})
 }
@@ -278,7 +262,7 @@ func (pl *plan) nameColumns() {
 		case m.agg == aggMargin:
 			as = "gross margin"
 		case m.since != nil:
-			as = m.agg + " days"
+			as = m.agg + " " + unitTitles[m.in]
 		}
 		if pl.share {
 			as = "share of " + strings.TrimPrefix(as, "number of ") + " percent"

@@ -2,7 +2,6 @@ package offline
 
 import (
 	"slices"
-	"strings"
 )
 
 // isFollowUp reports whether a question continues the previous one: it refers to it, or is too short to be complete.
@@ -30,20 +29,15 @@ func refersToPrevious(ws []word) bool {
 	case "what", "how":
 		return len(ws) > 2 && ws[1].low == "about"
 	case "show", "draw", "plot", "make", "give":
-		return slices.ContainsFunc(ws, func(w word) bool {
-			return w.low == "it" || w.low == "that" || w.low == "those" || w.low == "them" || w.low == "just" ||
-				w.low == "only"
-		})
+		return anySaid(ws, set("it that those them just only"))
 	}
-	return slices.ContainsFunc(ws, func(w word) bool {
-		return w.low == "instead" || w.low == "that" || w.low == "those" || w.low == "it" || w.low == "them"
-	})
+	return anySaid(ws, set("instead that those it them"))
 }
 
 // readComplete returns the plan of a question that is complete although it begins like a follow-up, because it has a
 // figure and a grouping: "top five customers by revenue". Otherwise it returns nil.
 func (p *profile) readComplete(q string, ws []word) *plan {
-	if followUpStarts[ws[0].low] || slices.ContainsFunc(ws, func(w word) bool { return referringWords[w.low] }) {
+	if followUpStarts[ws[0].low] || anySaid(ws, referringWords) {
 		return nil
 	}
 	pl, d := newParser(p, q).readAlone()
@@ -63,9 +57,8 @@ var (
 // followFiller are words of follow-ups without any other meaning.
 var followFiller = set(
 	`only just now instead same again too please one ones first what about how and but it that those them now as well
-	make
-	chart show sort sorted order ordered draw plot then or split break down group with me not add also numbers data
-	result results`)
+	make chart show sort sorted order ordered draw plot then or split break down group with me not add also numbers
+	data result results`)
 
 // follow reads a question as a change to the previous plan. It keeps the measure, the groups and the filters, and
 // changes only what the question names.
@@ -77,9 +70,7 @@ func (p *profile) follow(q string, before *plan) (*plan, *declined, int) {
 			ps.used[i] = true
 		}
 	}
-	ps.movement()
 	ps.dates()
-	ps.decideMovement()
 	ps.keywords()
 	ps.conditions()
 	ps.link()
@@ -103,11 +94,6 @@ func (ps *parser) followKeyword(i int) bool {
 		return ps.at(i+1) == "many" || ps.at(i+1) == "much" || ps.at(i+1) == "long"
 	case "as", "chart", "draw", "plot":
 		return true
-	case "first":
-		return i > 0 && (ps.at(i-1) == "highest" || ps.at(i-1) == "lowest" || ps.at(i-1) == "largest" ||
-			ps.at(i-1) == "smallest")
-	case "what":
-		return false
 	}
 	return false
 }
@@ -118,35 +104,22 @@ func (ps *parser) merge(pl *plan) *declined {
 	if ps.chart != "" {
 		pl.chart = ps.chart
 	}
-	if d, ok := ps.newMeasure(pl); d != nil {
-		return d
-	} else if ok {
-		changed = true
-	}
-	if d, ok := ps.newDims(pl); d != nil {
-		return d
-	} else if ok {
-		changed = true
-	}
-	if d, ok := ps.newFilters(pl); d != nil {
-		return d
-	} else if ok {
-		changed = true
+	for _, step := range []func(*plan) (*declined, bool){ps.newMeasure, ps.newDims, ps.newFilters} {
+		d, ok := step(pl)
+		if d != nil {
+			return d
+		}
+		changed = changed || ok
 	}
 	if ps.order != 0 {
 		switch {
-		case len(pl.dims) == 0 && pl.kind == kindAggregate && len(pl.measures) == 1 && pl.measures[0].col != nil &&
-			pl.measures[0].per == nil && ps.limit == 0:
-			// "and the lowest?"
-			pl.measures[0].agg, pl.measures[0].name = map[int]string{-1: aggMax, 1: aggMin}[ps.order], ""
-			changed = true
 		case len(pl.dims) == 0 && pl.kind == kindAggregate:
 			return decline("I could not tell what to rank.")
 		default:
 			pl.order, changed = ps.order, true
 		}
 		if ps.which && ps.limit == 0 && len(pl.dims) > 0 &&
-			slices.ContainsFunc(ps.ws, func(w word) bool { return w.low == "one" || w.low == "who" }) {
+			anySaid(ps.ws, set("one who")) {
 			pl.limit = 1 // "which one has the most?"
 		}
 		if pl.kind == kindList && pl.rankBy == nil {
@@ -171,10 +144,6 @@ func (ps *parser) merge(pl *plan) *declined {
 	if !changed {
 		d := decline("I could not tell what to change about the answer before.")
 		d.words = ps.unknown()
-		if names := ps.p.groupable(pl.base); len(d.words) > 0 && len(names) > 0 &&
-			slices.ContainsFunc(ps.ws, func(w word) bool { return w.low == "by" || w.low == "per" }) {
-			d.offer = " It can be split by " + strings.Join(names, ", ") + "."
-		}
 		return d
 	}
 	return ps.leftovers(pl)
@@ -185,20 +154,6 @@ func (ps *parser) newMeasure(pl *plan) (*declined, bool) {
 	cols := ps.measureColumns()
 	named := len(cols) > 0 || len(ps.nouns(itRevenue)) > 0 || len(ps.nouns(itProfit)) > 0
 	aggOnly := ps.agg != "" && !named
-	if ps.agg == aggCount && aggOnly {
-		tables := ps.nouns(itTable)
-		if len(tables) == 0 {
-			if pl.kind != kindList && (len(pl.measures) != 1 || pl.base == nil) {
-				return decline("I could not tell what to count."), false
-			}
-			m := measure{agg: aggCount, name: countName(pl.base)}
-			pl.kind, pl.measures, pl.show, pl.rankBy, pl.share = kindAggregate, []measure{m}, nil, nil, false
-			if len(pl.dims) > 0 && pl.single {
-				pl.dims = nil
-			}
-			return nil, true
-		}
-	}
 	if !named && !aggOnly {
 		return nil, false
 	}
@@ -259,11 +214,6 @@ func (ps *parser) newDims(pl *plan) (*declined, bool) {
 	if len(fresh.dims) == 0 {
 		return nil, false
 	}
-	if pl.growth || pl.running {
-		if fresh.dims[0].bucket == "" || len(fresh.dims) > 1 {
-			return decline("I can follow a figure from period to period, not by anything else."), false
-		}
-	}
 	if fresh.base != pl.base {
 		pl.base, pl.measures = fresh.base, fresh.measures
 	}
@@ -297,17 +247,9 @@ func (ps *parser) newFilters(pl *plan) (*declined, bool) {
 	if d := ps.addPeriods(fresh); d != nil {
 		return d, false
 	}
-	if fresh.change != nil || len(ps.nouns(itPeriod)) > 0 {
-		pl.change = fresh.change
-	}
-	if fresh.change != nil {
-		pl.dims = slices.DeleteFunc(pl.dims, func(d dim) bool { return d.bucket != "" })
-		pl.filters = slices.DeleteFunc(pl.filters, isPeriod)
-		pl.order, pl.limit, pl.share, pl.growth, pl.running, pl.single = 0, 0, false, false, false, false
-	}
 	pl.base, pl.measures = fresh.base, fresh.measures
 	pl.notes = append(pl.notes, fresh.notes...)
-	if len(fresh.dims) > len(pl.dims) && fresh.change == nil {
+	if len(fresh.dims) > len(pl.dims) {
 		pl.dims = fresh.dims
 	}
 	if fresh.having != nil {
@@ -325,7 +267,7 @@ func (ps *parser) newFilters(pl *plan) (*declined, bool) {
 		}
 		pl.filters = append(replaced(pl.filters, f), f)
 	}
-	return nil, len(fresh.filters) > 0 || fresh.having != nil || fresh.change != nil
+	return nil, len(fresh.filters) > 0 || fresh.having != nil
 }
 
 func isPeriod(f filter) bool { return f.op == opPeriod || f.op == opPeriods }

@@ -35,5 +35,5 @@ func (r *reading) statement() (string, error) {
 	w := &Writer{}
 	r.say(w)
 	words, _, _ := strings.Cut(w.b.String(), "\n\n")
-	return "", footnote.Errorf(footnote.InvalidRequest, "%s", words)
+	return "", footnote.Invalidf("%s", words)
 }

@@ -18,8 +18,8 @@ func TestShortQuestions(t *testing.T) {
 	c := vendas(t)
 	for q, gold := range map[string]string{
 		"total sales by store":         `SELECT Loja, SUM("Valor Total") FROM vendas GROUP BY 1`,
-		"who sold the most?":           `SELECT 'Rui', 120.5`,
-		"best month":                   `SELECT '2025-04', 140.5`,
+		"who sold the most?":           ``,
+		"best month":                   ``,
 		"sales yesterday":              `SELECT 80.0`,
 		"sales today":                  `SELECT 10.0`,
 		"compare this month with last": ``,
@@ -76,18 +76,6 @@ func TestHelpAndUnsupportedComputations(t *testing.T) {
 		s := checkSame(t, c, "vendas", "", q)
 		if !strings.Contains(s.text, want) || strings.Count(s.text, "\n- ") != 3 {
 			t.Errorf("%q: want %q and three questions to ask, got %s", q, want, s.text)
-		}
-	}
-}
-
-func TestTopRanksByRevenue(t *testing.T) {
-	c := shop(t)
-	for _, q := range []string{"top customers", "show me the top customers"} {
-		s := checkSame(t, c, "shop",
-			`SELECT c.name, SUM(i.quantity * i.unit_price) FROM order_items i JOIN orders o ON o.id = i.order_id `+
-				`JOIN customers c ON c.id = o.customer_id GROUP BY c.id`, q)
-		if !strings.Contains(s.text, "taken as by revenue") {
-			t.Errorf("%q: the reading does not name the ranking figure: %s", q, s.text)
 		}
 	}
 }

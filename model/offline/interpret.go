@@ -1,6 +1,7 @@
 package offline
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 )
@@ -55,13 +56,12 @@ func (ps *parser) hasBreak(lo, hi int) bool {
 // neighbours lets adjacent words explain each other: "plan tier", "invoice amount", "the South region", "category
 // Coffee".
 func (ps *parser) neighbours() {
-	for k := range ps.items {
-		a := &ps.items[k]
+	for k, a := range ps.items {
 		a.pred = ps.predicated(a.lo)
 		if k+1 == len(ps.items) {
 			break
 		}
-		b := &ps.items[k+1]
+		b := ps.items[k+1]
 		near := b.lo == a.hi && !ps.hasBreak(b.lo, b.lo)
 		switch {
 		case near && a.kind == itTable && b.kind == itColumn:
@@ -81,18 +81,6 @@ func (ps *parser) neighbours() {
 		case near && a.kind == itValue && b.kind == itColumn:
 			if vals := valuesOf(a.vals, b.cols); len(vals) > 0 {
 				a.vals, b.done = vals, true
-			}
-		case near && a.kind == itValue && b.kind == itTable:
-			if vals := valuesIn(a.vals, b.tables); len(vals) > 0 {
-				a.vals = vals
-			}
-		case near && a.kind == itTable && b.kind == itValue:
-			if vals := valuesIn(b.vals, a.tables); len(vals) > 0 && !ps.isAnyOf(a.hi-1, "in", "from") {
-				b.vals = vals
-			}
-		case ps.at(a.hi) == "of" && b.lo <= a.hi+2 && a.kind == itColumn && b.kind == itTable:
-			if own := columnsOf(a.cols, b.tables); len(own) > 0 {
-				a.cols = own
 			}
 		}
 	}
@@ -136,31 +124,12 @@ func (ps *parser) predicated(lo int) bool {
 	return false
 }
 
-func columnsOf(cols []*column, tables []*table) (out []*column) {
-	for _, c := range cols {
-		if slices.Contains(tables, c.t) {
-			out = append(out, c)
-		}
-	}
-	return out
+func columnsOf(cols []*column, tables []*table) []*column {
+	return filtered(cols, func(c *column) bool { return slices.Contains(tables, c.t) })
 }
 
-func valuesOf(vals []*value, cols []*column) (out []*value) {
-	for _, v := range vals {
-		if slices.Contains(cols, v.col) {
-			out = append(out, v)
-		}
-	}
-	return out
-}
-
-func valuesIn(vals []*value, tables []*table) (out []*value) {
-	for _, v := range vals {
-		if slices.Contains(tables, v.col.t) {
-			out = append(out, v)
-		}
-	}
-	return out
+func valuesOf(vals []*value, cols []*column) []*value {
+	return filtered(vals, func(v *value) bool { return slices.Contains(cols, v.col) })
 }
 
 // negations assigns every "not" and "without" to what follows it.
@@ -168,15 +137,11 @@ func (ps *parser) negations() {
 	var left []int
 	for _, at := range ps.negAt {
 		given := false
-		for k := range ps.items {
-			it := &ps.items[k]
+		for k, it := range ps.items {
 			if it.lo > at && it.lo-at <= 5 && ps.onlyFiller(at+1, it.lo) {
 				if next := ps.nextItem(k); it.kind == itColumn && it.col().role == roleDate && next != nil &&
 					next.kind == itValue && ps.isAnyOf(next.lo-1, "by", "with", "via", "in") && next.lo-it.hi == 1 {
 					it = next // "not paid by card"
-				}
-				if v := ps.negatedValue(k, it); v != it {
-					it, k = v, k+1
 				}
 				it.neg, given = true, true
 				// "not shipped or delivered" is neither.
@@ -195,34 +160,12 @@ func (ps *parser) negations() {
 	ps.negAt = left
 }
 
-// negatedValue returns what a negation before the k-th item denies. In "without outcome healed" and "where outcome is
-// not over 3", this is the value or the number, not the column.
-func (ps *parser) negatedValue(k int, it *item) *item {
-	next := ps.nextItem(k)
-	if next == nil || it.kind != itColumn && it.kind != itTable {
-		return it
-	}
-	said := next.kind == itNumber && it.done ||
-		next.kind == itValue && it.kind == itColumn && len(valuesOf(next.vals, it.cols)) > 0
-	for w := it.hi; w < next.lo; w++ {
-		said = said && copulas[ps.at(w)]
-	}
-	if !said || ps.hasBreak(next.lo, next.lo) {
-		return it
-	}
-	if next.kind == itValue {
-		next.vals, it.done = valuesOf(next.vals, it.cols), true
-	}
-	return next
-}
-
 // copulas are words between a column and its value.
 var copulas = set("is are was were = equal equals to being of as the")
 
 // unusedNegation declines the question if a negation was not used.
 func (ps *parser) unusedNegation() *declined {
-	for k := range ps.items {
-		it := &ps.items[k]
+	for _, it := range ps.items {
 		if it.neg && !it.negUsed {
 			at := it.lo - 1
 			for at > 0 && !negationWords[ps.at(at)] {
@@ -237,7 +180,7 @@ func (ps *parser) unusedNegation() *declined {
 // nextItem returns the item after the k-th.
 func (ps *parser) nextItem(k int) *item {
 	if k+1 < len(ps.items) {
-		return &ps.items[k+1]
+		return ps.items[k+1]
 	}
 	return nil
 }
@@ -260,13 +203,11 @@ func (ps *parser) groups() {
 		}
 		ps.each = ps.each || ps.at(i) == "each" || ps.at(i) == "every"
 		at := i + 1
-		for k := range ps.items {
-			it := &ps.items[k]
+		for k, it := range ps.items {
 			if it.lo < at {
 				continue
 			}
-			if !ps.onlyFiller(at, it.lo) && !ps.bucketOnly(at, it.lo) ||
-				ps.hasBreak(at, it.lo) && at != i+1 && ps.at(it.lo-1) != "and" {
+			if !ps.onlyFiller(at, it.lo) || ps.hasBreak(at, it.lo) && at != i+1 && ps.at(it.lo-1) != "and" {
 				break
 			}
 			if !ps.groupable(it) || ps.qualifiesFigure(i, k) {
@@ -293,26 +234,17 @@ func (ps *parser) groups() {
 // qualifiesFigure reports whether the k-th item, after the "by" at i, only qualifies the figure before it: in regions
 // by "homes affected by outages", outages are not groups.
 func (ps *parser) qualifiesFigure(i, k int) bool {
-	it := &ps.items[k]
+	it := ps.items[k]
 	if k == 0 || it.kind != itTable || len(it.tables) != 1 || ps.at(i) != "by" || !strings.HasSuffix(ps.at(i-1), "ed") {
 		return false
 	}
-	figure := &ps.items[k-1]
+	figure := ps.items[k-1]
 	if figure.kind != itColumn || figure.hi != i || figure.col().t != it.table() {
 		return false
 	}
-	return slices.ContainsFunc(ps.items[:k-1], func(o item) bool {
+	return slices.ContainsFunc(ps.items[:k-1], func(o *item) bool {
 		return o.kind == itTable && o.table() != it.table()
 	})
-}
-
-func (ps *parser) bucketOnly(lo, hi int) bool {
-	for k := lo; k < hi; k++ {
-		if bucketWords[ps.at(k)] == "" && ps.at(k) != "and" && !filler[ps.at(k)] {
-			return false
-		}
-	}
-	return true
 }
 
 func (ps *parser) groupable(it *item) bool {
@@ -324,30 +256,19 @@ func (ps *parser) groupable(it *item) bool {
 
 // rankedBy ranks by the number of rows of another table: "top three clubs by goals".
 func (ps *parser) rankedBy() {
-	if ps.order == 0 && !ps.compare || ps.howMany >= 0 {
+	if ps.order == 0 || ps.howMany >= 0 {
 		return
 	}
 	var subject *table
-	var column *column
-	for k := range ps.items {
-		it := &ps.items[k]
+	for _, it := range ps.items {
 		switch {
-		case it.kind == itTable && !it.dim && !it.verb && len(it.tables) == 1 && subject == nil && it.lo > ps.orderAt:
+		case it.kind == itColumn && it.col().role == roleDimension && len(it.cols) == 1 && !it.dim && subject == nil &&
+			it.lo > ps.orderAt:
+			subject = it.col().t
+		case it.kind != itTable || len(it.tables) != 1:
+		case !it.dim && !it.verb && subject == nil && it.lo > ps.orderAt:
 			subject = it.table()
-		case it.kind == itTable && it.dim && ps.compare && subject == nil && len(it.tables) == 1 &&
-			len(ps.nouns(itValue)) > 1 && ps.at(it.lo-1) == "by":
-			it.dim = false
-			ps.counts = it
-			return
-		case it.kind == itColumn && !it.dim && it.col().role == roleDimension && it.lo > ps.orderAt && ps.order != 0:
-			column = it.col()
-		case it.kind == itTable && it.dim && len(it.tables) == 1 && column != nil && subject == nil &&
-			it.table().reaches(column.t) && ps.at(it.lo-1) == "by":
-			it.dim = false
-			ps.counts = it
-			return
-		case it.kind == itTable && it.dim && len(it.tables) == 1 && subject != nil && it.table() != subject &&
-			it.table().reaches(subject) && ps.at(it.lo-1) == "by":
+		case it.dim && subject != nil && it.table().reaches(subject) && ps.at(it.lo-1) == "by":
 			it.dim = false
 			ps.counts = it
 			return
@@ -357,14 +278,9 @@ func (ps *parser) rankedBy() {
 
 // nouns returns the items of a kind that are not yet used and are not a group, a qualifier or negated.
 func (ps *parser) nouns(kind int) []*item {
-	var out []*item
-	for k := range ps.items {
-		it := &ps.items[k]
-		if it.kind == kind && !it.done && !it.dim && !it.qual && !it.neg {
-			out = append(out, it)
-		}
-	}
-	return out
+	return filtered(ps.items, func(it *item) bool {
+		return it.kind == kind && !it.done && !it.dim && !it.qual && !it.neg
+	})
 }
 
 // mentioned returns the tables that the question names in any way.
@@ -383,34 +299,10 @@ func (ps *parser) mentioned() []*table {
 	return out
 }
 
-// pick chooses among columns of the same name: one of a table that is named, or the one nearest to the base. If two are
-// equally near, it chooses none.
-func (ps *parser) pick(cols []*column, base *table) (*column, bool) {
+// pick chooses among columns of the same name: the only one, or the one of a table that the question names.
+func (ps *parser) pick(cols []*column) (*column, bool) {
 	if len(cols) == 1 {
 		return cols[0], true
-	}
-	if base != nil {
-		best, dist, tie := (*column)(nil), 99, false
-		for _, c := range cols {
-			d := 99
-			if c.t == base {
-				d = 0
-			} else if path := base.path(c.t); path != nil {
-				d = len(path)
-			}
-			switch {
-			case d < dist:
-				best, dist, tie = c, d, false
-			case d == dist && d < 99:
-				tie = true
-			}
-		}
-		if best != nil && !(tie && len(columnsOf(cols, ps.mentioned())) != 1) {
-			if named := columnsOf(cols, ps.mentioned()); dist > 0 && len(named) == 1 && base.reaches(named[0].t) {
-				return named[0], true
-			}
-			return best, true
-		}
 	}
 	if named := columnsOf(cols, ps.mentioned()); len(named) == 1 {
 		return named[0], true
@@ -449,30 +341,26 @@ func (ps *parser) chooseMeasure(pl *plan) *declined {
 			return d
 		}
 	}
-	for _, read := range []func(*plan) (*declined, bool){ps.severalFigures, ps.duplicates, ps.columnList} {
+	for _, read := range []func(*plan) (*declined, bool){ps.severalFigures, ps.columnList} {
 		if d, ok := read(pl); ok {
 			return d
 		}
 	}
-	if ps.sold && len(cols) == 0 && len(ps.nouns(itRevenue)) == 0 {
-		return ps.bestSelling(pl)
-	}
 	if it := ps.counts; it != nil {
 		it.done = true
-		pl.base, pl.measures = it.table(), []measure{{agg: aggCount, name: countName(it.table())}}
-		return nil
+		return pl.count(it.table())
+	}
+	if ps.sold && len(cols) == 0 && len(ps.nouns(itRevenue)) == 0 {
+		return ps.bestSelling(pl)
 	}
 	if ps.duration {
 		if m, ok := ps.durationMeasure(); ok {
 			pl.measures, pl.base = []measure{m}, m.col.t
-			ps.doneTable(pl.base)
 			return nil
 		}
-		if ps.durationIn != "" && len(cols) == 0 {
-			return decline("I found no two dates, and no column of %ss, to tell a duration from.", ps.durationIn)
-		}
+		return decline("I found no column of durations, and no two dates, to tell from how long that is.")
 	}
-	if ps.agg == aggAvg && (ps.howMany >= 0 && ps.countsTable() || len(cols) == 0 && ps.isRowsPer()) {
+	if ps.agg == aggAvg && len(cols) == 0 && ps.isRowsPer() {
 		ps.ratio = true
 		return ps.countMeasure(pl)
 	}
@@ -498,20 +386,10 @@ func (ps *parser) isRowsPer() bool {
 		ps.hasSpendWord() {
 		return false
 	}
-	return slices.ContainsFunc(ps.items, func(o item) bool {
+	return slices.ContainsFunc(ps.items, func(o *item) bool {
 		return o.kind == itTable && o.dim && o.lo == its[0].hi+1 && len(o.tables) == 1 && o.table() != its[0].table() &&
 			its[0].table().reaches(o.table())
 	})
-}
-
-// countsTable reports whether "number of" counts rows.
-func (ps *parser) countsTable() bool {
-	for _, it := range ps.items {
-		if it.lo > ps.howMany {
-			return it.kind == itTable && !it.qual
-		}
-	}
-	return false
 }
 
 // onlyShowsColumns reports whether the columns are only shown for listed rows: "show me all plans with their monthly
@@ -522,47 +400,28 @@ func (ps *parser) onlyShowsColumns(cols, tables []*item) bool {
 }
 
 func (ps *parser) hasGroups() bool {
-	return ps.bucket != "" || slices.ContainsFunc(ps.items, func(it item) bool { return it.dim })
+	return ps.bucket != "" || slices.ContainsFunc(ps.items, func(it *item) bool { return it.dim })
 }
 
 func (ps *parser) measureColumns() []*item {
-	var out []*item
-	for k := range ps.items {
-		it := &ps.items[k]
-		if it.kind == itColumn && !it.done && !it.dim && !it.neg &&
-			slices.ContainsFunc(it.cols, func(c *column) bool { return c.role == roleMeasure }) {
-			out = append(out, it)
-		}
-	}
-	return out
+	return filtered(ps.items, func(it *item) bool {
+		return it.kind == itColumn && !it.done && !it.dim && !it.neg && len(measuresOf(it.cols)) > 0
+	})
 }
 
 // countMeasure counts what follows "how many".
 func (ps *parser) countMeasure(pl *plan) *declined {
 	it := ps.countedNoun()
+	if it == nil {
+		if t := cmp.Or(ps.countedByValue(), ps.conditioned()); t != nil {
+			return pl.count(t)
+		}
+	}
 	if it == nil || it.neg && it.kind != itTable {
-		if ps.prev != nil {
-			pl.measures = []measure{{agg: aggCount, name: countName(ps.prev.base)}}
-			pl.base = ps.prev.base
-			return nil
-		}
-		if t := ps.countedByValue(); t != nil && it == nil {
-			pl.base, pl.measures = t, []measure{{agg: aggCount, name: countName(t)}}
-			return nil
-		}
-		if t := ps.conditioned(); t != nil && it == nil {
-			pl.base, pl.measures = t, []measure{{agg: aggCount, name: countName(t)}}
-			return nil
-		}
 		return decline("I could not tell what to count.")
 	}
 	it.done = true
 	if it.kind == itRevenue {
-		if len(ps.p.tables) == 1 && slices.Contains(ps.p.tables[0].words, ps.ws[it.lo].sing) {
-			pl.base = ps.p.tables[0]
-			pl.measures = []measure{{agg: aggCount, name: countName(pl.base)}}
-			return nil
-		}
 		return decline("I do not know what to count as “%s”.", ps.textOf(it))
 	}
 	if it.kind == itTable {
@@ -575,9 +434,7 @@ func (ps *parser) countMeasure(pl *plan) *declined {
 			return decline("“%s” could mean several tables.", ps.textOf(it))
 		}
 		pl.measures = []measure{{agg: aggCount, name: countName(pl.base)}}
-		if c := pl.base.ownColumn(); ps.agg == aggDistinct && c != nil {
-			pl.measures = []measure{{agg: aggDistinct, col: c}}
-		} else if ps.agg == aggDistinct && pl.base.key != nil {
+		if ps.agg == aggDistinct && pl.base.key != nil {
 			pl.measures[0].entity = pl.base
 		}
 		return nil
@@ -587,7 +444,7 @@ func (ps *parser) countMeasure(pl *plan) *declined {
 
 // countColumn counts by a column: its sum, its rows, or its different values.
 func (ps *parser) countColumn(pl *plan, it *item) *declined {
-	c, ok := ps.pick(it.cols, ps.nearTable())
+	c, ok := ps.pick(it.cols)
 	if !ok {
 		return ps.ambiguous(it)
 	}
@@ -598,14 +455,9 @@ func (ps *parser) countColumn(pl *plan, it *item) *declined {
 				ps.textOf(it))
 		}
 		pl.measures = []measure{{agg: aggSum, col: c}}
-	case c.role == roleDate:
-		pl.base = c.t
-		pl.measures = []measure{{agg: aggCount, name: countName(c.t)}}
-		it.done = false // it still names the date
-	case c.role == roleBool:
-		pl.base = c.t
-		pl.measures = []measure{{agg: aggCount, name: countName(c.t)}}
-		it.done = false
+	case c.role == roleDate || c.role == roleBool:
+		pl.count(c.t)
+		it.done = false // it still names the date or the condition
 	case it.partial && headWords[c.words[len(c.words)-1]]:
 		return decline("I do not know what to count as “%s”.", ps.textOf(it))
 	case c.noneValue() != "" && ps.agg != aggDistinct:
@@ -638,16 +490,6 @@ func (c *column) isNotNone() []filter {
 	return fs
 }
 
-// ownColumn returns the column named like its table, if the table has no key.
-func (t *table) ownColumn() *column {
-	for _, c := range t.cols {
-		if t.key == nil && c.role != roleKey && slices.Equal(slices.Concat(c.words, c.optional), t.words) {
-			return c
-		}
-	}
-	return nil
-}
-
 // countedBare returns the table to count for "no shows by month" and "penalties by season", in which the first noun is
 // a flag or a value of its rows.
 func (ps *parser) countedBare() *table {
@@ -665,8 +507,7 @@ func (ps *parser) countedBare() *table {
 	return nil
 }
 
-// countedByValue returns the table of "how many dogs?", in which dog is a value, and of "how many rows?", if there is
-// only one table.
+// countedByValue returns the table of "how many dogs?", in which dog is a value.
 func (ps *parser) countedByValue() *table {
 	for _, it := range ps.items {
 		if it.kind == itValue && it.lo > ps.howMany && !it.neg {
@@ -677,12 +518,6 @@ func (ps *parser) countedByValue() *table {
 			return t.rowTable()
 		}
 	}
-	rows := slices.ContainsFunc(ps.ws, func(w word) bool {
-		return w.sing == "row" || w.sing == "record" || w.sing == "entry" || w.sing == "line"
-	})
-	if rows && len(ps.p.tables) == 1 {
-		return ps.p.tables[0]
-	}
 	return nil
 }
 
@@ -690,7 +525,7 @@ func (ps *parser) countedByValue() *table {
 // "how often was the humidity above 90".
 func (ps *parser) conditioned() *table {
 	if len(ps.p.tables) != 1 ||
-		!slices.ContainsFunc(ps.items, func(it item) bool { return it.kind == itNumber && len(it.cols) > 0 }) {
+		!slices.ContainsFunc(ps.items, func(it *item) bool { return it.kind == itNumber && len(it.cols) > 0 }) {
 		return nil
 	}
 	return ps.p.tables[0]
@@ -702,27 +537,22 @@ func (t *table) rowTable() *table {
 	if len(t.cols) != 2 || t.key == nil || len(t.label) != 1 {
 		return t
 	}
-	var by *table
-	for _, o := range t.p.tables {
-		if slices.ContainsFunc(o.parents, func(e edge) bool { return e.to.t == t }) {
-			if by != nil {
-				return nil
-			}
-			by = o
-		}
-	}
-	if by == nil {
+	by := filtered(t.p.tables, func(o *table) bool {
+		return slices.ContainsFunc(o.parents, func(e edge) bool { return e.to.t == t })
+	})
+	switch len(by) {
+	case 0:
 		return t
+	case 1:
+		return by[0]
 	}
-	return by
+	return nil
 }
 
 // pieces returns what "items sold" counts: the quantity on the lines, not the lines.
 func (t *table) pieces(ps *parser) (measure, bool) {
 	m, ok := t.product()
-	sold := slices.ContainsFunc(ps.ws, func(w word) bool {
-		return w.low == "sold" || w.low == "bought" || w.low == "shipped" || w.low == "sell"
-	})
+	sold := anySaid(ps.ws, set("sold bought shipped sell"))
 	last := t.words[len(t.words)-1]
 	if !ok || !sold || last != "item" && last != "line" || len(t.words) < 2 || ps.agg == aggDistinct {
 		return measure{}, false
@@ -736,13 +566,13 @@ func (ps *parser) countedNoun() *item {
 	if verb := ps.verbTable(); ps.often && verb != nil {
 		return verb
 	}
-	if !slices.ContainsFunc(ps.items, func(x item) bool { return x.lo > ps.howMany && !x.done }) {
+	if !slices.ContainsFunc(ps.items, func(x *item) bool { return x.lo > ps.howMany && !x.done }) {
 		after = -1 // "bookings from Spain: how many?"
 	}
-	for k := range ps.items {
-		x := &ps.items[k]
-		if next := ps.nextItem(k); x.neg && x.kind == itColumn && x.col().role == roleBool && next != nil &&
-			next.kind == itTable && next.lo == x.hi {
+	for k, x := range ps.items {
+		next := ps.nextItem(k)
+		if state := x.kind == itColumn && (x.col().role == roleBool || x.col().role == roleDate); state && x.neg &&
+			next != nil && next.kind == itTable && next.lo == x.hi {
 			continue // "how many unpaid visits" counts the visits
 		}
 		if x.lo > after && !x.done && !x.dim && !x.qual &&
@@ -765,9 +595,9 @@ func (ps *parser) nearTable() *table {
 }
 
 func (ps *parser) itemAt(k int) *item {
-	for i := range ps.items {
-		if ps.items[i].lo <= k && k < ps.items[i].hi {
-			return &ps.items[i]
+	for _, it := range ps.items {
+		if it.lo <= k && k < it.hi {
+			return it
 		}
 	}
 	return nil

@@ -13,9 +13,7 @@ func (ps *parser) keywords() {
 		if ps.used[i] {
 			continue
 		}
-		if v := ps.linkValues(i); len(v) > 0 && v[0].hi > i+1 && v[0].score == 54 &&
-			(ps.at(i) == "no" ||
-				slices.ContainsFunc(ps.ws[i+1:v[0].hi], func(w word) bool { return w.low == "show" })) {
+		if v := ps.linkValues(i); len(v) > 0 && v[0].hi > i+1 && v[0].score == 54 {
 			i = v[0].hi - 1 // "no show" is neither a negation nor a request to show something
 			continue
 		}
@@ -25,8 +23,7 @@ func (ps *parser) keywords() {
 				best, n = r, m
 			}
 		}
-		if n > 0 && best.do != nil && !ps.columnHere(i, n) && !ps.isComparative(i) && !ps.isComparedColumn(i, n) &&
-			!ps.totalColumn(i, n) && !(n == 1 && ps.isValue(i)) {
+		if n > 0 && best.do != nil && !ps.columnHere(i, n) && !ps.isComparative(i) && !ps.totalColumn(i, n) {
 			best.do(ps, i)
 			ps.markUsed(i, i+n)
 			ps.limitNear(i, n)
@@ -37,10 +34,6 @@ func (ps *parser) keywords() {
 	}
 	if ps.limit == 0 && ps.order != 0 {
 		ps.limitBefore()
-	}
-	if k := ps.orderAt + 1; ps.orderAt >= 0 && (ps.at(ps.orderAt) == "most" || ps.at(ps.orderAt) == "least") &&
-		usageVerbs[ps.at(k)] && !ps.used[k] && !ps.p.words[ps.at(k)] {
-		ps.busy = true // "the most watched films", unless the verb names a table
 	}
 	ps.readMoreOf()
 	for k := 1; k < len(ps.ws) && ps.list && ps.limit == 0 && ps.order == 0; k++ {
@@ -84,39 +77,6 @@ func (ps *parser) comparable(k int, after bool) bool {
 	return value(k+1, k+4) && (after && value(0, k) || value(k-3, k))
 }
 
-// isComparedColumn reports whether the word at i is a column's name followed by a comparison: "orders with total over
-// 100".
-func (ps *parser) isComparedColumn(i, n int) bool {
-	if n != 1 || !ps.p.words[ps.ws[i].low] {
-		return false
-	}
-	for _, w := range []string{ps.at(i - 1), ps.at(i - 2)} {
-		if set("highest largest biggest lowest smallest greatest")[w] {
-			return true
-		}
-	}
-	k := i + 1
-	if ps.at(k) == "is" || ps.at(k) == "was" || ps.at(k) == "of" {
-		k++
-	}
-	if ps.at(k) == "between" {
-		return true
-	}
-	for _, c := range comparisons {
-		if m := ps.phrase(k, c.text); m > 0 && k+m < len(ps.ws) && ps.ws[k+m].isNum {
-			return true
-		}
-	}
-	return false
-}
-
-// isValue reports whether a word that asks for growth is a value in the data, such as the Growth plan.
-func (ps *parser) isValue(i int) bool {
-	w := ps.ws[i]
-	return (w.low == "growth" || w.low == "cumulative") &&
-		slices.ContainsFunc(ps.p.values[w.stem], func(v *value) bool { return len(v.words) == 1 })
-}
-
 // totalColumn reports whether "total" is the name of a column, because nothing after it could be added up.
 func (ps *parser) totalColumn(i, n int) bool {
 	if n != 1 || ps.at(i) != "total" ||
@@ -148,12 +108,10 @@ func (ps *parser) columnHere(i, n int) bool {
 			if lo < 0 || lo+m > len(ps.ws) {
 				continue
 			}
-			for _, t := range ps.p.tables {
-				for _, c := range t.cols {
-					if slices.Contains(append(slices.Clone(c.words), c.optional...), ps.ws[i].sing) {
-						if s, partial := ps.matchColumn(c, lo, m); s >= 58 && !partial {
-							return true
-						}
+			for c := range ps.p.columns() {
+				if slices.Contains(c.names(), ps.ws[i].sing) {
+					if s, partial := ps.matchColumn(c, lo, m); s >= 58 && !partial {
+						return true
 					}
 				}
 			}
@@ -198,6 +156,8 @@ func (ps *parser) singleKeyword(i int) {
 		(ps.at(i-2) == "over" || ps.at(i-2) == "across") && !ps.p.words[w.sing]:
 		ps.bucket = bucketWords[w.sing] // "over the quarters"
 		ps.markUsed(i-2, i+1)
+	// "annual fee" for Jahresbeitrag
+	// "day tickets" are a kind of ticket, not groups by day
 	case bucketWords[w.low] != "" && ps.isCompoundPart(i):
 		ps.used[i] = true // "annual fee" for Jahresbeitrag
 	case bucketWords[w.low] != "" && ps.qualifiesRows(i):
@@ -217,7 +177,7 @@ func (ps *parser) singleKeyword(i int) {
 		if a.desc {
 			dir = -1
 		}
-		setRank(dir)(ps, i)
+		setRank(dir, nil)(ps, i)
 		ps.used[i] = true
 		ps.limitNear(i, 1)
 	case w.low == "first" || w.low == "last":
@@ -227,7 +187,7 @@ func (ps *parser) singleKeyword(i int) {
 			if w.low == "last" {
 				dir = -1
 			}
-			setRank(dir)(ps, i)
+			setRank(dir, nil)(ps, i)
 			ps.used[i] = true
 			ps.limitNear(i, 1)
 		}
@@ -239,25 +199,12 @@ func (ps *parser) singleKeyword(i int) {
 		}
 		ps.negAt = append(ps.negAt, i)
 		ps.used[i] = true
-		if w.low == "except" && ps.at(i+1) == "for" {
-			ps.used[i+1] = true
-		}
-	case w.low == "leaving" && ps.at(i+1) == "out", (w.low == "other" || w.low == "rather") && ps.at(i+1) == "than",
-		(w.low == "apart" || w.low == "aside") && ps.at(i+1) == "from":
-		ps.negAt = append(ps.negAt, i+1)
-		ps.markUsed(i, i+2)
-		if (ps.at(i+2) == "those" || ps.at(i+2) == "ones") && ps.at(i+3) == "without" &&
-			(ps.at(i+4) == "one" || ps.at(i+4) == "any") {
-			ps.negAt = ps.negAt[:len(ps.negAt)-1]
-			ps.excludeNil = true
-			ps.markUsed(i+2, i+5)
-		}
 	case w.low == "long" && ps.at(i-1) == "how":
 		ps.duration, ps.used[i] = true, true
 		ps.used[i-1] = true
-	case w.low == "day" || w.low == "days":
-		if ps.at(i-1) == "many" && ps.howMany == i-2 {
-			ps.duration, ps.durationIn, ps.used[i] = true, "day", true
+	case unitRatio(unitNames[w.low], "s") > 0 && ps.at(i-1) == "many" && ps.howMany == i-2:
+		if unitNames[w.low] == "d" || anySaid(ps.ws, set("take takes took last lasts lasted")) {
+			ps.duration, ps.durationIn, ps.used[i] = true, w.sing, true
 		}
 	}
 }
@@ -275,55 +222,23 @@ func (ps *parser) isCompoundPart(i int) bool {
 	})
 }
 
-// qualifiesRows reports whether "day" at i is a value that qualifies the rows after it: "day tickets".
+// qualifiesRows reports whether "day" at i is a value that qualifies the word after it: "day tickets", "annual plan".
 func (ps *parser) qualifiesRows(i int) bool {
 	if ps.isGroupWord(i-1) || i+1 >= len(ps.ws) || ps.ws[i+1].stop {
 		return false
 	}
 	return slices.ContainsFunc(ps.p.values[ps.ws[i].stem], func(v *value) bool {
 		return len(v.words) == 1 && v.words[0].low == ps.ws[i].low &&
-			matchWord(ps.ws[i+1], v.col.t.words[len(v.col.t.words)-1]) > 1
+			(matchWord(ps.ws[i+1], v.col.t.words[len(v.col.t.words)-1]) > 1 ||
+				slices.ContainsFunc(v.col.words, func(name string) bool { return matchWord(ps.ws[i+1], name) > 1 }))
 	})
 }
 
 // isUnitOfNumber reports whether the word at i is the unit of a number: "over 3 hours".
 func (ps *parser) isUnitOfNumber(i int) bool { return i > 0 && ps.ws[i-1].isNum }
 
-// days finds the weekdays that a question is limited to: "on Mondays", "at the weekend". If a column holds their names,
-// that column is used instead.
-func (ps *parser) days() {
-	for i, w := range ps.ws {
-		if ps.used[i] || len(ps.p.values[w.stem]) > 0 || ps.p.words[w.sing] {
-			continue
-		}
-		var found []int
-		on := i > 0 && (ps.at(i-1) == "on" || ps.at(i-1) == "during" || ps.at(i-1) == "at" || ps.at(i-1) == "a" ||
-			ps.at(i-1) == "the")
-		switch {
-		case weekdays[w.sing] > 0:
-			found = []int{weekdays[w.sing]}
-		case w.sing == "weekend":
-			found = []int{6, 7}
-		case w.low == "weekdays" && on:
-			found = []int{1, 2, 3, 4, 5}
-		default:
-			continue
-		}
-		ps.used[i] = true
-		for _, d := range found {
-			if !slices.Contains(ps.weekdays, d) {
-				ps.weekdays = append(ps.weekdays, d)
-			}
-		}
-	}
-}
-
 // isDurationUnit reports whether the days at i are counted rather than used as groups.
 func (ps *parser) isDurationUnit(i int) bool {
 	prev := ps.at(i - 1)
 	return prev == "many" || prev == "in" && strings.HasSuffix(ps.ws[i].low, "s") || i > 0 && ps.ws[i-1].isNum
 }
-
-var usageVerbs = set(
-	"watched viewed seen used visited read requested booked played borrowed rented ordered sold bought purchased " +
-		"streamed attended hired")

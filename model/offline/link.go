@@ -55,8 +55,7 @@ func (it *item) col() *column {
 // synonym, 0 not at all.
 func matchWord(w word, name string) int {
 	switch {
-	case w.low == name || w.sing == name || w.low == name+"s" || abbreviation[w.low] == name ||
-		differInUmlauts(w.low, name):
+	case w.low == name || w.sing == name || w.low == name+"s" || abbreviation[w.low] == name:
 		return 3
 	case len(name) > 2 && (w.stem == stem(name)) || name == quantityUnits[w.sing]:
 		return 2
@@ -71,15 +70,6 @@ func matchWord(w word, name string) int {
 var quantityUnits = map[string]string{
 	"voltage": "v", "wattage": "w", "temperature": "c", "concentration": "ppm", "percentage": "pct",
 }
-
-// differInUmlauts reports whether two words differ only in the spelling of umlauts: zahler, which is Zähler without its
-// accent, and zaehler.
-func differInUmlauts(a, b string) bool {
-	return len(a) != len(b) && len(a) > 3 && len(b) > 3 && a[0] == b[0] &&
-		(unumlaut.Replace(a) == b || unumlaut.Replace(b) == a)
-}
-
-var unumlaut = strings.NewReplacer("ae", "a", "oe", "o", "ue", "u")
 
 // linkTables proposes the tables that words at i name.
 func (ps *parser) linkTables(i int) []item {
@@ -182,19 +172,17 @@ func (ps *parser) linkColumns(i int) []item {
 	var out []item
 	for n := min(4, len(ps.ws)-i); n >= 1; n-- {
 		best := item{}
-		for _, t := range ps.p.tables {
-			for _, c := range t.cols {
-				score, partial := ps.matchColumn(c, i, n)
-				switch {
-				case score == 0 || score < best.score:
-				case score > best.score:
-					best = item{
-						kind: itColumn, lo: i, hi: i + n, score: score, cols: []*column{c}, partial: partial,
-						exact: score == 58 || score == 36 || score == 33,
-					}
-				default:
-					best.cols = append(best.cols, c)
+		for c := range ps.p.columns() {
+			score, partial := ps.matchColumn(c, i, n)
+			switch {
+			case score == 0 || score < best.score:
+			case score > best.score:
+				best = item{
+					kind: itColumn, lo: i, hi: i + n, score: score, cols: []*column{c}, partial: partial,
+					exact: score == 58 || score == 36 || score == 33,
 				}
+			default:
+				best.cols = append(best.cols, c)
 			}
 		}
 		if best.score == 0 && n == 1 {
@@ -216,14 +204,11 @@ func (ps *parser) matchLeading(i int) item {
 	if filler[w.low] && !denied || grammar[w.low] || keywords[w.low] || len(w.low) < 3 || lightVerbs[w.low] {
 		return item{}
 	}
-	for _, t := range ps.p.tables {
-		for _, c := range t.cols {
-			if (c.role == roleMeasure || c.role == roleDimension) && len(c.words) > 1 &&
-				!slices.Contains(t.words, c.words[0]) &&
-				(w.low == c.words[0] || w.sing == c.words[0] && c.role == roleMeasure ||
-					differInUmlauts(w.low, c.words[0])) {
-				it.cols = append(it.cols, c)
-			}
+	for c := range ps.p.columns() {
+		if (c.role == roleMeasure || c.role == roleDimension) && len(c.words) > 1 &&
+			!slices.Contains(c.t.words, c.words[0]) &&
+			(w.low == c.words[0] || w.sing == c.words[0] && c.role == roleMeasure) {
+			it.cols = append(it.cols, c)
 		}
 	}
 	if len(it.cols) == 0 {
@@ -344,8 +329,7 @@ func (ps *parser) linkValues(i int) []item {
 	return []item{best}
 }
 
-// codedValues proposes values that have another form than the word at i: f for women, France for the French, DE for
-// Germany, and the only name that contains the word.
+// codedValues proposes values that have another form than the word at i: f for women, France for the French.
 func (ps *parser) codedValues(i int, consider func(v *value, n, score int)) {
 	w := ps.ws[i]
 	for name, words := range valueSynonyms {
@@ -357,9 +341,6 @@ func (ps *parser) codedValues(i int, consider func(v *value, n, score int)) {
 			}
 		}
 	}
-	if named := ps.p.partOf[w.low]; named != nil && i > 0 && w.raw != w.low && !filler[w.low] && !ps.p.words[w.sing] {
-		consider(named, 1, 40)
-	}
 	if len(ps.p.values[w.stem]) > 0 {
 		return
 	}
@@ -370,27 +351,7 @@ func (ps *parser) codedValues(i int, consider func(v *value, n, score int)) {
 			}
 		}
 	}
-	for _, form := range valueForms[w.low] {
-		for _, v := range ps.p.values[stem(form)] {
-			if len(v.words) == 1 && v.words[0].low == form {
-				consider(v, 1, 48)
-			}
-		}
-	}
-	country := w.low
-	if c := demonyms[w.low]; c != "" {
-		country = c
-	}
-	for _, v := range ps.p.values[countryCodes[country]] {
-		if place := slices.ContainsFunc(v.col.words, func(s string) bool {
-			return placeWords[s]
-		}); place && len(v.words) == 1 && len(v.text) == 2 {
-			consider(v, 1, 48)
-		}
-	}
 }
-
-var placeWords = set("country nation land market nationality origin pays pais destination state")
 
 // link chooses a meaning for every word that is not yet used: the longest run of words first, then the best score.
 func (ps *parser) link() {
@@ -427,12 +388,10 @@ func (ps *parser) link() {
 			continue
 		}
 		ps.markUsed(best.lo, best.hi)
-		ps.items = append(ps.items, best)
+		ps.items = append(ps.items, &best)
 		i = best.hi
 	}
-	slices.SortStableFunc(ps.items, func(a, b item) int { return a.lo - b.lo })
-	ps.useRoles()
-	ps.useClassifiers()
+	slices.SortStableFunc(ps.items, func(a, b *item) int { return a.lo - b.lo })
 }
 
 // isGrammar reports whether a single short word is more likely grammar than the name of something.
@@ -441,11 +400,10 @@ func (ps *parser) isGrammar(it item) bool {
 	return grammar[w.low] && !(it.kind == itColumn && it.score >= 58 && !strongGrammar[w.low])
 }
 
-var grammar = set(`a an the of to for from in on at with into is are was were be by per each every no not and or all
-	any as do does did
-	has have had how much many what which who when where why most least more less top bottom than per i we us it its
-	only out
-	one so up down go can will may total average count number list show will`)
+var grammar = set(
+	`a an the of to for from in on at with into is are was were be by per each every no not and or all any as do does
+	did has have had how much many what which who when where why most least more less top bottom than per i we us it
+	its only out one so up down go can will may total average count number list show will`)
 var strongGrammar = set(
 	`a an the of to for from in on at with is are was were be by per each every no not and or all how what which who ` +
 		`when where`)
@@ -453,7 +411,7 @@ var strongGrammar = set(
 // linkMoney proposes revenue and profit if no column has that name.
 func (ps *parser) linkMoney(i int) []item {
 	w := ps.ws[i]
-	if revenueWords[w.sing] {
+	if revenueWords[w.sing] || (moneyIn[w.low] || moneyOut[w.low]) && ps.p.balance() != nil {
 		return []item{{kind: itRevenue, lo: i, hi: i + 1, score: 44}}
 	}
 	lo := i

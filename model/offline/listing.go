@@ -1,6 +1,7 @@
 package offline
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,22 +14,15 @@ import (
 // writeList writes an answer that lists rows.
 func (w *Writer) writeList(pl *plan, res Result) {
 	if pl.limit == 1 && len(res.Rows) == 1 && pl.unnamed(res) {
-		w.Text("The " + pl.end())
-		w.label(pl.rankBy.title())
-		w.Text(" is **")
-		w.Cell(res, 0, 0, true, false)
-		w.Text("**, in this row:")
+		w.say("The "+pl.end(), label(pl.rankBy.title()), " is **", cell{res, 0, 0, true, false}, "**, in this row:")
 		w.writeTable(res, pl, false)
 		return
 	}
 	if pl.limit == 1 && len(res.Rows) == 1 {
-		w.Text("It is **")
-		w.Cell(res, 0, 0, false, false)
-		w.Text("**")
+		w.say("It is **", cell{res, 0, 0, false, false}, "**")
 		if pl.rankBy != nil {
 			if i := slices.Index(res.Columns, pl.rankBy.name); i > 0 {
-				w.Text(", " + pl.rankBy.title() + " ")
-				w.Cell(res, 0, i, pl.rankBy.role == roleMeasure, false)
+				w.say(", "+pl.rankBy.title()+" ", cell{res, 0, i, pl.rankBy.role == roleMeasure, false})
 			}
 		}
 		w.Text(".")
@@ -58,11 +52,7 @@ func (w *Writer) writeList(pl *plan, res Result) {
 	} else {
 		w.Text("There are ")
 	}
-	w.Cite(strconv.Itoa(res.Count), footnote.Cite{
-		Result:  res.ID,
-		Formula: "count(" + res.ID + ")",
-		Value:   strconv.Itoa(res.Count),
-	})
+	w.citeCount(res)
 	w.Text(" " + noun)
 	w.writeScope(pl.filters)
 	w.Text(".")
@@ -91,16 +81,10 @@ func (pl *plan) end() string {
 
 // writeEqualRows writes the answer to a search for one row that found several equal ones.
 func (w *Writer) writeEqualRows(pl *plan, res Result) {
-	w.Cite(strconv.Itoa(res.Count), footnote.Cite{
-		Result:  res.ID,
-		Formula: "count(" + res.ID + ")",
-		Value:   strconv.Itoa(res.Count),
-	})
-	w.Text(" " + pl.base.many() + " share the " + pl.end())
-	w.label(pl.rankBy.title())
+	w.citeCount(res)
+	w.say(" "+pl.base.many()+" share the "+pl.end(), label(pl.rankBy.title()))
 	if i := slices.Index(res.Columns, pl.rankBy.name); i > 0 {
-		w.Text(", ")
-		w.Cell(res, 0, i, pl.rankBy.role == roleMeasure, false)
+		w.say(", ", cell{res, 0, i, pl.rankBy.role == roleMeasure, false})
 	}
 	w.Text(".")
 	w.writeTable(res, pl, false)
@@ -116,9 +100,7 @@ func (w *Writer) writeTable(res Result, pl *plan, last bool) {
 	cols := min(len(res.Columns), 7)
 	w.Text("\n\n")
 	for c := range cols {
-		w.Text("| ")
-		w.label(heading(pl, res.Columns[c]))
-		w.Text(" ")
+		w.say("| ", label(heading(pl, res.Columns[c])), " ")
 	}
 	w.Text("|\n" + strings.Repeat("| --- ", cols) + "|\n")
 	for r := from; r < to; r++ {
@@ -127,9 +109,8 @@ func (w *Writer) writeTable(res Result, pl *plan, last bool) {
 				(pl.kind == kindAggregate && c >= len(pl.dims) || pl.kind == kindList && pl.isMeasure(res.Columns[c]))
 			w.Text("| ")
 			w.Cell(res, r, c, measure,
-				pl != nil && pl.growth && c == len(res.Columns)-1 ||
-					pl != nil && pl.kind == kindAggregate &&
-						(pl.share || len(pl.measures) == 1 && pl.measures[0].agg == aggMargin))
+				pl != nil && pl.kind == kindAggregate &&
+					(pl.share || len(pl.measures) == 1 && pl.measures[0].agg == aggMargin))
 			w.Text(" ")
 		}
 		w.Text("|\n")
@@ -139,9 +120,12 @@ func (w *Writer) writeTable(res Result, pl *plan, last bool) {
 		if from > 0 {
 			which = "last"
 		}
-		w.Text("\n_Of ")
+		shown := strconv.Itoa(to - from)
+		w.Text("\n_Showing the " + which + " ")
+		w.Cite(shown, footnote.Cite{Result: res.ID, Formula: fmt.Sprintf("top(%s, %s)", res.ID, shown), Value: shown})
+		w.Text(" of ")
 		w.writeRowCount(res)
-		w.Text(", these are the " + which + "._")
+		w.Text("._")
 	}
 }
 

@@ -1,20 +1,15 @@
 package offline
 
-import (
-	"slices"
-)
-
 // columnList reads "names and clubs of players" and "show the coaches and their clubs": rows of one table with only
 // these columns.
 func (ps *parser) columnList(pl *plan) (*declined, bool) {
-	if len(ps.aggs) > 0 || ps.hasGroups() || ps.share || ps.compare || ps.never || ps.growth || ps.running ||
+	if len(ps.aggs) > 0 || ps.hasGroups() || ps.share || ps.compare || ps.never ||
 		ps.duration || ps.prev != nil || ps.order != 0 || ps.howMany >= 0 {
 		return nil, false
 	}
 	var named []*item
 	and, cols := false, 0
-	for k := range ps.items {
-		it := &ps.items[k]
+	for _, it := range ps.items {
 		if it.done || it.qual || it.neg || it.verb {
 			continue
 		}
@@ -33,9 +28,7 @@ func (ps *parser) columnList(pl *plan) (*declined, bool) {
 		}
 	}
 	if !and || cols == 0 ||
-		!ps.list && !slices.ContainsFunc(ps.ws, func(w word) bool {
-			return w.low == "their" || w.low == "its" || w.low == "of"
-		}) {
+		!ps.list && !anySaid(ps.ws, set("their its of")) {
 		return nil, false
 	}
 	return ps.listNamed(pl, named), true
@@ -47,7 +40,7 @@ func (ps *parser) listNamed(pl *plan, named []*item) *declined {
 	var show []*column
 	for _, it := range named {
 		if it.kind == itColumn {
-			c, ok := ps.pick(it.cols, base)
+			c, ok := ps.pick(it.cols)
 			if !ok {
 				return ps.ambiguous(it)
 			}
@@ -73,33 +66,6 @@ func (ps *parser) listNamed(pl *plan, named []*item) *declined {
 	}
 	pl.kind, pl.base, pl.show, pl.narrow = kindList, base, show, true
 	return nil
-}
-
-// duplicates reads "duplicate emails" and "titles that occur more than once".
-func (ps *parser) duplicates(pl *plan) (*declined, bool) {
-	at := slices.IndexFunc(ps.ws, func(w word) bool {
-		return w.sing == "duplicate" || w.low == "duplicated" || w.low == "repeated"
-	})
-	if at < 0 || ps.used[at] {
-		return nil, false
-	}
-	for k := range ps.items {
-		it := &ps.items[k]
-		if it.kind != itColumn || it.done {
-			continue
-		}
-		c, ok := ps.pick(it.cols, ps.nearTable())
-		if !ok {
-			return ps.ambiguous(it), true
-		}
-		ps.used[at], it.done = true, true
-		pl.base, pl.dims = c.t, []dim{{col: c}}
-		pl.measures = []measure{{agg: aggCount, name: countName(c.t)}}
-		pl.having = &filter{op: opCompare, sign: ">", num: 1}
-		pl.filters = append(pl.filters, filter{op: opNull, not: true, col: c, words: "with " + c.title()})
-		return nil, true
-	}
-	return decline("Name the column whose duplicates you want."), true
 }
 
 // linkNames proposes the name columns of rows for "names" in a list of columns.

@@ -20,6 +20,7 @@ import (
 // the messages, and of their values only what the browser's tools may show. It keeps no state: each step is computed
 // from the messages alone. The zero value is ready to use and safe for concurrent use. It implements model.Model.
 type Local struct {
+	free
 	Now func() time.Time // for relative dates if the newest date is unknown; default time.Now
 }
 
@@ -41,7 +42,7 @@ func (l Local) step(ctx context.Context, req model.Request) Answer {
 	}
 	seen := readBrowserData(req.Messages)
 	if !seen.open {
-		return Answer{Text: "No file is open in this browser. Open one with File, then ask again."}
+		return Answer{Text: "No file is open in this browser. Open one with Add file, then ask again."}
 	}
 	p := seen.profile(l.now())
 	r, next := p.local(h, seen)
@@ -107,7 +108,7 @@ func writeLocalAnswer(ctx context.Context, w *Writer, h History, r *reading) {
 		(&Planner{}).writeAnswer(ctx, w, h, r)
 		return
 	}
-	w.Text("Your browser ran this on its own rows. No cells were sent, so the figures are shown in the browser only.")
+	w.Text("Your browser ran this on its own rows. No values were sent, so the figures are shown in the browser only.")
 	w.Text("\n\n")
 	w.writeReading(r)
 }
@@ -128,9 +129,6 @@ var relativeDate = regexp.MustCompile(
 // local reads the questions. The second result is the lookup to make first, or nil.
 func (p *profile) local(h History, seen *browserData) (*reading, *neededCall) {
 	q := strings.TrimSpace(h.Last())
-	say := func(words string) *reading {
-		return &reading{say: func(w *Writer) { w.echo(words) }}
-	}
 	if asksForTables(q) {
 		return &reading{say: func(w *Writer) {
 			w.Text("These files are open, as tables:\n")
@@ -142,13 +140,8 @@ func (p *profile) local(h History, seen *browserData) (*reading, *neededCall) {
 	if isSQL(q) {
 		return &reading{sql: strings.TrimRight(q, "; \n"), plan: &plan{kind: kindRaw, raw: q}}, nil
 	}
-	for _, no := range []func(string) (string, bool){smallTalk, refusal, foreignWords, futureOrOpinion} {
-		if words, ok := no(q); ok {
-			return say(words), nil
-		}
-	}
-	if len(q) > 2000 {
-		return say("That is too long for fixed rules: please ask one short question."), nil
+	if words, ok := withoutData(q); ok {
+		return &reading{say: func(w *Writer) { w.echo(words) }}, nil
 	}
 	asked := seen.lookups >= maxLookups || seen.blind || h.Result("run_query") != nil
 	if relativeDate.MatchString(q) && !asked {
@@ -210,15 +203,12 @@ func (p *profile) declineLocal(d *declined, blind bool) *reading {
 	return &reading{say: func(w *Writer) {
 		w.echo(words)
 		var names []string
-		for _, t := range p.tables {
-			for _, c := range t.cols {
-				if c.role != roleKey && len(names) < maxColumns {
-					names = append(names, Clip(c.name))
-				}
+		for c := range p.columns() {
+			if c.role != roleKey && len(names) < maxColumns {
+				names = append(names, Clip(c.name))
 			}
 		}
-		w.Text("\n\nI know these columns: ")
-		w.echo(strings.Join(names, ", "))
+		w.say("\n\nI know these columns: ", echo(strings.Join(names, ", ")))
 		if blind {
 			w.Text(". Their cells stay in your browser, so I cannot look values up: I count, add up, average, rank, " +
 				"group, and filter by dates. " +
@@ -231,16 +221,14 @@ func (p *profile) declineLocal(d *declined, blind bool) *reading {
 
 // unseenDate returns a call for the range of a date column that is not known, or nil.
 func (p *profile) unseenDate(seen *browserData) *neededCall {
-	for _, t := range p.tables {
-		for _, c := range t.cols {
-			if c.role == roleDate && !seen.requested[columnLookup{"get_column_stats", t.name, c.name}] {
-				return &neededCall{
-					"get_column_stats", map[string]any{
-						"thought": "See until when the data reaches.",
-						"table":   t.name,
-						"column":  c.name,
-					},
-				}
+	for c := range p.columns() {
+		if c.role == roleDate && !seen.requested[columnLookup{"get_column_stats", c.t.name, c.name}] {
+			return &neededCall{
+				"get_column_stats", map[string]any{
+					"thought": "See until when the data reaches.",
+					"table":   c.t.name,
+					"column":  c.name,
+				},
 			}
 		}
 	}
@@ -251,15 +239,13 @@ func (p *profile) unseenDate(seen *browserData) *neededCall {
 // few values come first.
 func (p *profile) unseenValues(seen *browserData) *neededCall {
 	var best *column
-	for _, t := range p.tables {
-		for _, c := range t.cols {
-			if c.role != roleDimension && c.role != roleText || c.kind != footnote.KindText ||
-				seen.requested[columnLookup{"get_value_distribution", t.name, c.name}] {
-				continue
-			}
-			if best == nil || valueLikelihood(c) > valueLikelihood(best) {
-				best = c
-			}
+	for c := range p.columns() {
+		if c.role != roleDimension && c.role != roleText || c.kind != footnote.KindText ||
+			seen.requested[columnLookup{"get_value_distribution", c.t.name, c.name}] {
+			continue
+		}
+		if best == nil || valueLikelihood(c) > valueLikelihood(best) {
+			best = c
 		}
 	}
 	if best == nil {
@@ -353,10 +339,7 @@ func readBrowserData(messages []model.Message) *browserData {
 // profile describes the files as far as they are known. Every text column can be used for grouping, whatever its
 // values. The newest date is today if it is not known.
 func (s *browserData) profile(now time.Time) *profile {
-	p := &profile{
-		dialect: dialect.DuckDB, values: map[string][]*value{}, partOf: map[string]*value{}, words: map[string]bool{},
-		valueWords: map[string]bool{},
-	}
+	p := emptyProfile("", dialect.DuckDB)
 	for _, lt := range s.schema.Tables[:min(profileTables, len(s.schema.Tables))] {
 		st := source.Table{Name: lt.Name, Rows: -1}
 		if lt.Rows != nil {

@@ -263,7 +263,7 @@ func TestLocalWithoutCells(t *testing.T) {
 	p := newPage(t, 0)
 	got := p.ask("total amount by region", salesSchema())
 	words := got["answer"].(string)
-	if !strings.Contains(words, "No cells were sent") || got["chartType"] != "bar" || got["xAxis"] != "region" {
+	if !strings.Contains(words, "No values were sent") || got["chartType"] != "bar" || got["xAxis"] != "region" {
 		t.Errorf("%v by %v", got, p.calls)
 	}
 	got = p.ask("total amount last month")

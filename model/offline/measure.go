@@ -1,15 +1,12 @@
 package offline
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 )
 
 // This file chooses what to compute: a named column, a duration, the money of a table, or listed rows.
-
-// isAddable reports whether a column may be added up if the question asks for its total, although it is averaged
-// otherwise.
-func isAddable(c *column) bool { return slices.Contains(c.words, "capacity") }
 
 // isTakings reports whether a price is the revenue of each row, as for rows of tickets sold without a quantity.
 func (c *column) isTakings() bool {
@@ -21,30 +18,30 @@ func (c *column) isTakings() bool {
 // isPercentage reports whether a heading says that its figures are percentages or rates, which cannot be added up:
 // "Sell-through (%)".
 func (c *column) isPercentage() bool {
-	words := append(slices.Clone(c.words), c.optional...)
+	words := c.names()
 	return strings.Contains(c.name, "%") ||
 		slices.ContainsFunc(words, func(w string) bool { return w == "percent" || w == "percentage" || w == "rate" })
 }
 
 // isMeanOnly reports whether it makes no sense to add up a column.
 func isMeanOnly(c *column) bool {
-	words := append(slices.Clone(c.words), c.optional...)
+	words := c.names()
 	if c.isTakings() {
 		return false
 	}
 	if c.isPercentage() {
 		return true
 	}
-	if slices.ContainsFunc(words, func(w string) bool { return extentWords[w] }) {
+	if anyOf(words, extentWords) {
 		event := c.t.eventful() || c.t.mainDate() != nil
 		return !event || slices.Contains(words, "unit")
 	}
-	return slices.ContainsFunc(words, func(w string) bool { return meanWords[w] })
+	return anyOf(words, meanWords)
 }
 
 // columnMeasure aggregates a named column.
 func (ps *parser) columnMeasure(pl *plan, it *item) *declined {
-	c, ok := ps.pick(measuresOf(it.cols), ps.nearTable())
+	c, ok := ps.pick(measuresOf(it.cols))
 	if !ok {
 		return ps.ambiguous(it)
 	}
@@ -78,7 +75,7 @@ func (ps *parser) columnMeasure(pl *plan, it *item) *declined {
 			agg = aggSum
 		}
 	}
-	if agg == aggSum && isMeanOnly(c) && ps.agg == aggSum && !isAddable(c) {
+	if agg == aggSum && isMeanOnly(c) && ps.agg == aggSum {
 		return decline("Adding up %s makes no sense; ask for the average instead.", c.title())
 	}
 	if ps.conflict {
@@ -125,8 +122,7 @@ func (ps *parser) rankIsExtreme(m *item) bool {
 	if ps.hasGroups() {
 		return true
 	}
-	for k := range ps.items {
-		it := &ps.items[k]
+	for _, it := range ps.items {
 		if it == m || it.done || it.qual || it.neg {
 			continue
 		}
@@ -148,7 +144,8 @@ func (ps *parser) followsRankWord(m *item) bool {
 	return ps.orderAt >= 0 && ps.orderAt < m.lo
 }
 
-// durationMeasure reads "how long is an appointment" and "how many days does a delivery take".
+// durationMeasure reads "how long is an appointment" and "how many days does a delivery take": a column of durations,
+// or the time between two dates.
 func (ps *parser) durationMeasure() (measure, bool) {
 	agg := ps.agg
 	if agg == "" || agg == aggCount || agg == aggSum {
@@ -158,44 +155,79 @@ func (ps *parser) durationMeasure() (measure, bool) {
 	if len(near) == 0 && len(ps.p.tables) == 1 {
 		near = ps.p.tables
 	}
+	if its := ps.measureColumns(); len(its) > 0 {
+		c, ok := ps.pick(measuresOf(its[0].cols))
+		if its[0].done = ok && c.isDuration(); its[0].done {
+			return measure{agg: agg, col: c}, true
+		}
+		return measure{}, false
+	}
+	end, start, named := ps.endDate(near)
 	if c := unitOf(near, ps.durationIn); c != nil {
 		return measure{agg: agg, col: c}, true
 	}
 	for _, t := range near {
-		for _, c := range t.cols {
-			if c.role == roleMeasure && (slices.Contains(c.words, "duration") || slices.Contains(c.words, "length")) {
-				return measure{agg: agg, col: c}, true
-			}
+		if named {
+			break
+		}
+		if c := onlyOne(t.find(func(c *column) bool {
+			return c.isDuration() && (len(c.words) == 0 || anyOf(c.words, set("duration length")))
+		})); c != nil {
+			return measure{agg: agg, col: c}, true
 		}
 	}
-	for k := range ps.items {
-		it := &ps.items[k]
+	if end == nil {
+		return measure{}, false
+	}
+	in := "d"
+	if u := cmp.Or(unitNames[ps.durationIn], ps.timeUnit()); u != "" {
+		in = u
+	}
+	return measure{
+		agg: agg, col: end, since: start, in: in,
+		name: agg + " " + unitTitles[in] + " from " + start.title() + " to " + end.title(),
+	}, true
+}
+
+// unitTitles are the units of time that a duration is given in.
+var unitTitles = map[string]string{"d": "days", "h": "hours", "min": "minutes", "s": "seconds"}
+
+// isDuration reports whether a column holds lengths of time.
+func (c *column) isDuration() bool {
+	return c.role == roleMeasure &&
+		(anyOf(c.words, set("duration length")) || unitRatio(c.unit(), "s") > 0)
+}
+
+// endDate returns the date at which something ended, and the one at which it began: the date that the question names,
+// or the only one in the table whose name says so.
+func (ps *parser) endDate(near []*table) (end, start *column, named bool) {
+	for _, it := range ps.items {
 		for _, c := range it.cols {
 			if start := c.t.mainDate(); it.kind == itColumn && c.role == roleDate && start != nil && start != c {
 				it.done = true
-				return measure{
-					agg: agg, col: c, since: start, name: agg + " days from " + start.title() + " to " + c.title(),
-				}, true
+				return c, start, true
 			}
 		}
 	}
-	return measure{}, false
+	for _, t := range near {
+		start := t.rowDate()
+		end := onlyOne(t.find(func(c *column) bool { return c.role == roleDate && c != start && c.means(notMain) }))
+		if start != nil && end != nil && len(t.find(func(c *column) bool { return c.role == roleDate })) == 2 {
+			return end, start, false
+		}
+	}
+	return nil, nil, false
 }
 
 // unitOf returns the only column named like a unit of time: days, nights.
 func unitOf(tables []*table, unit string) *column {
-	var found *column
+	var found []*column
 	for _, t := range tables {
-		for _, c := range t.cols {
-			if ws := splitName(c.name); unit != "" && c.role == roleMeasure && len(ws) == 1 && ws[0] == unit {
-				if found != nil {
-					return nil
-				}
-				found = c
-			}
-		}
+		found = append(found, t.find(func(c *column) bool {
+			return unit != "" && c.role == roleMeasure && slices.Equal(splitName(c.name), []string{unit})
+		})...)
 	}
-	return found
+	return onlyOne(found)
 }
 
 // otherMeasure handles questions that name no column to compute with.
@@ -207,17 +239,14 @@ func (ps *parser) otherMeasure(pl *plan, cols, tables []*item) *declined {
 	if ps.conflict {
 		return decline("I can only look at one end at a time: ask for the first or for the last.")
 	}
-	if ps.best && ps.bucket != "" {
-		return ps.byRevenue(pl, bestByWhat)
-	}
 	if ps.best {
 		return decline(bestByWhat) // the best product can be the one that sells most or the one that is rated highest
 	}
 	spend := ps.hasSpendWord()
-	brought := slices.ContainsFunc(ps.ws, func(w word) bool { return earnVerbs[w.low] })
+	brought := anySaid(ps.ws, earnVerbs)
 	if its := ps.nouns(itPeriod); (len(its) > 1 || brought) && ps.compare && len(tables) == 0 && ps.agg == "" &&
 		!spend && ps.prev == nil {
-		if m, ok := ps.p.revenue(ps.neededTables()); ok {
+		if m, ok := ps.p.revenue(); ok {
 			pl.measures, pl.base = []measure{m}, m.col.t
 			pl.notes = append(pl.notes, "no figure was named, so revenue")
 			return nil
@@ -240,40 +269,24 @@ func (ps *parser) otherMeasure(pl *plan, cols, tables []*item) *declined {
 		return ps.rankedCount(pl, t, tables)
 	}
 	if t := ps.havingTable(); t != nil {
-		pl.base, pl.measures = t, []measure{{agg: aggCount, name: countName(t)}}
-		return nil
-	}
-	if c := ps.columnOf(pl, tables); c {
-		return nil
+		return pl.count(t)
 	}
 	if t := ps.whoseRows(); t != nil && len(tables) == 0 {
 		pl.kind, pl.base = kindList, t
 		return nil
 	}
 	if !ps.compare && (ps.never || ps.which || ps.list || ps.asksWhatExists()) {
-		if d, ok := ps.asList(pl, tables); ok {
+		if d, ok := ps.asList(pl); ok {
 			return d
 		}
 	}
 	return ps.rowsMeasure(pl, t, tables)
 }
 
-// rowsMeasure counts rows if the question asks for nothing else: those of the previous question, or of the named table.
+// rowsMeasure counts the rows of the named table if the question asks for nothing else.
 func (ps *parser) rowsMeasure(pl *plan, t *table, tables []*item) *declined {
-	if ps.prev != nil {
-		pl.measures, pl.base = ps.prev.measures, ps.prev.base
-		return nil
-	}
-	if ps.share && len(tables) == 0 {
-		if v := ps.valueTable(); v != nil {
-			t = v // "share of rejected" is a share of all rows of the table
-			pl.base, pl.measures = t, []measure{{agg: aggCount, name: countName(t)}}
-			return nil
-		}
-	}
 	if t := ps.countedBare(); t != nil && len(tables) == 0 {
-		pl.base, pl.measures = t, []measure{{agg: aggCount, name: countName(t)}}
-		return nil
+		return pl.count(t)
 	}
 	if t == nil || len(tables) == 0 && !ps.hasGroups() && !ps.share && !ps.compare {
 		return decline("I could not tell what to compute.")
@@ -287,32 +300,6 @@ func (ps *parser) rowsMeasure(pl *plan, t *table, tables []*item) *declined {
 	return nil
 }
 
-// columnOf reads "emails of customers in Berlin" as a list that shows the column.
-func (ps *parser) columnOf(pl *plan, tables []*item) bool {
-	if len(tables) == 0 || ps.hasGroups() || ps.agg != "" || ps.share || ps.compare || ps.order != 0 || ps.never ||
-		ps.prev != nil {
-		return false
-	}
-	t := tables[0]
-	for k := range ps.items {
-		it := &ps.items[k]
-		if it.kind != itColumn || it.done || it.neg || it.hi > t.lo || t.lo-it.hi > 3 ||
-			ps.at(it.hi) != "of" && ps.at(it.hi) != "for" {
-			continue
-		}
-		own := columnsOf(it.cols, t.tables)
-		if len(own) == 1 && (own[0].role == roleDimension || own[0].role == roleText) {
-			pl.kind, pl.base, pl.show = kindList, t.table(), own
-			if w := ps.ws[it.lo]; kindWords[w.sing] && w.low != w.sing {
-				pl.show, pl.dims = nil, []dim{{col: own[0]}} // "what kinds of repairs" lists each kind once
-			}
-			it.done, t.done = true, true
-			return true
-		}
-	}
-	return false
-}
-
 // whoseRows returns the only table if "who" asks for its people by a date or a condition: "who joined in 2024".
 func (ps *parser) whoseRows() *table {
 	if !ps.who || len(ps.p.tables) > 1 || !ps.p.tables[0].ofPeople() || ps.prev != nil || ps.hasGroups() ||
@@ -321,8 +308,6 @@ func (ps *parser) whoseRows() *table {
 	}
 	return ps.p.tables[0]
 }
-
-var kindWords = set("kind type category sort class")
 
 const bestByWhat = "Best by what? Name the figure to rank by."
 
@@ -359,7 +344,7 @@ func (ps *parser) hasSpendWord() bool {
 func (t *table) money() *column {
 	for _, name := range moneyColumns {
 		for _, c := range t.cols {
-			if c.role == roleMeasure && slices.Contains(append(slices.Clone(c.words), c.optional...), name) &&
+			if c.role == roleMeasure && slices.Contains(c.names(), name) &&
 				!slices.Contains(c.words, "unit") {
 				return c
 			}
@@ -370,16 +355,13 @@ func (t *table) money() *column {
 
 // tableMoney computes with the money of a named table: "how much did we invoice", "the largest expense".
 func (ps *parser) tableMoney(pl *plan, t *table, spend bool) *declined {
-	if t == nil && len(ps.p.tables) == 1 {
-		t = ps.p.tables[0]
-	}
 	for _, it := range ps.nouns(itTable) {
 		if it.verb && it.table().money() != nil {
 			t = it.table()
 		}
 	}
 	if (t == nil || t.money() == nil) && spend && ps.prev == nil {
-		if m, ok := ps.p.revenue(ps.neededTables()); ok {
+		if m, ok := ps.p.revenue(); ok {
 			if ps.agg != "" && ps.agg != aggCount {
 				m.agg = ps.agg
 			}
@@ -399,7 +381,8 @@ func (ps *parser) tableMoney(pl *plan, t *table, spend bool) *declined {
 			// "total rent" does not count leases
 			return decline("I could not tell what “%s” adds up: name the figure.", ps.textOf(named[0]))
 		}
-		if ps.agg == aggSum && t != nil && !spend && len(ps.nouns(itTable)) > 0 && ps.howMany < 0 && !ps.asksHowMuch() {
+		if ps.agg == aggSum && t != nil && !spend && len(ps.nouns(itTable)) > 0 && ps.howMany < 0 &&
+			!anySaid(ps.ws, set("much")) {
 			pl.base = t
 			pl.measures = []measure{{agg: aggCount, name: countName(t)}}
 			return nil
@@ -418,24 +401,17 @@ func (ps *parser) tableMoney(pl *plan, t *table, spend bool) *declined {
 	return nil
 }
 
-func (ps *parser) asksHowMuch() bool {
-	return slices.ContainsFunc(ps.ws, func(w word) bool { return w.low == "much" })
-}
-
 func (ps *parser) asksWhatExists() bool {
-	exist := slices.ContainsFunc(ps.ws, func(w word) bool {
-		return w.sing == "exist" || w.low == "available" || w.low == "have" || w.low == "there" || w.low == "offered"
-	})
+	exist := anySaid(ps.ws, set("exist exists available have there offered"))
 	return ps.at(0) == "what" && (exist || ps.at(1) == "are")
 }
 
 // asList lists rows of a table, or the values of a column.
-func (ps *parser) asList(pl *plan, tables []*item) (*declined, bool) {
-	hasCond := slices.ContainsFunc(ps.items, func(it item) bool {
+func (ps *parser) asList(pl *plan) (*declined, bool) {
+	hasCond := slices.ContainsFunc(ps.items, func(it *item) bool {
 		return it.kind == itNumber && it.cols == nil && it.table() != nil
 	})
-	for k := range ps.items {
-		it := &ps.items[k]
+	for _, it := range ps.items {
 		if it.done || it.qual || it.dim || it.neg {
 			continue
 		}
@@ -443,21 +419,18 @@ func (ps *parser) asList(pl *plan, tables []*item) (*declined, bool) {
 		case it.kind == itTable && !it.verb && !hasCond:
 			pl.kind, pl.base = kindList, it.table()
 			it.done = true
-			ps.showMentioned(pl)
 			return nil, true
 		case it.kind == itColumn &&
 			slices.ContainsFunc(it.cols, func(c *column) bool { return c.role == roleDimension }):
-			c, ok := ps.pick(it.cols, ps.nearTable())
+			c, ok := ps.pick(it.cols)
 			if !ok {
 				return ps.ambiguous(it), true
 			}
 			it.done = true
+			pl.kind, pl.base = kindList, c.t
 			if len(c.t.label) == 1 && c == c.t.label[0] && c.t.key != nil && !hasCond {
-				pl.kind, pl.base = kindList, c.t
-				ps.showMentioned(pl)
 				return nil, true
 			}
-			pl.kind, pl.base = kindList, c.t
 			pl.dims = []dim{{col: c}}
 			return nil, true
 		}
@@ -465,25 +438,7 @@ func (ps *parser) asList(pl *plan, tables []*item) (*declined, bool) {
 			return nil, false
 		}
 	}
-	if t := ps.countedByValue(); ps.list && t != nil && len(tables) == 0 && !hasCond {
-		pl.kind, pl.base = kindList, t // "list the neurologists"
-		return nil, true
-	}
 	return nil, false
-}
-
-// showMentioned adds the columns that a list names: "with their monthly price".
-func (ps *parser) showMentioned(pl *plan) {
-	for k := range ps.items {
-		it := &ps.items[k]
-		if it.kind == itColumn && !it.done && !it.neg && !it.dim && it.col().role != roleDate &&
-			it.col().role != roleBool {
-			if own := columnsOf(it.cols, []*table{pl.base}); len(own) == 1 {
-				pl.show = append(pl.show, own[0])
-				it.done = true
-			}
-		}
-	}
 }
 
 // earnVerbs ask for revenue if two things are compared and no figure is named.

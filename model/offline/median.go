@@ -42,9 +42,6 @@ func (w *sqlWriter) middleOfRows() string {
 		sql += " GROUP BY " + strings.Join(outer[:by], ", ")
 	}
 	w.wrapped = true
-	if w.pl.growth || w.pl.running {
-		return w.overPeriods(sql)
-	}
 	return sql + w.order()
 }
 

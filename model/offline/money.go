@@ -3,6 +3,8 @@ package offline
 import (
 	"slices"
 	"strings"
+
+	"github.com/footnotehq/footnote"
 )
 
 // This file computes revenue and profit if no column has that name.
@@ -10,14 +12,11 @@ import (
 // moneyMeasure returns revenue or profit, if no column has that name.
 func (ps *parser) moneyMeasure(pl *plan, it *item) *declined {
 	it.done = true
-	for k := range ps.items {
-		if x := &ps.items[k]; x.kind == it.kind {
-			x.done = true
-		}
+	if c := ps.p.balance(); c != nil && it.kind == itRevenue {
+		return ps.flow(pl, c, moneyOut[ps.at(it.lo)])
 	}
 	said := ps.textOf(it)
-	needs := ps.neededTables()
-	m, ok := ps.p.revenue(needs)
+	m, ok := ps.p.revenue()
 	if it.kind == itProfit {
 		m, ok = ps.p.profit(strings.Contains(fold(said), "margin"))
 		if !ok {
@@ -36,53 +35,51 @@ func (ps *parser) moneyMeasure(pl *plan, it *item) *declined {
 	return nil
 }
 
-// neededTables returns the tables that groups and filters must reach.
-func (ps *parser) neededTables() []*table {
-	var out []*table
-	for _, it := range ps.items {
-		if it.done || it.neg {
-			continue
-		}
-		switch {
-		case it.kind == itTable && !it.verb && len(it.tables) == 1:
-			out = append(out, it.tables[0])
-		case it.kind == itColumn && len(it.cols) == 1:
-			out = append(out, it.cols[0].t)
-		case it.kind == itValue && len(it.vals) == 1:
-			out = append(out, it.vals[0].col.t)
-		}
+// moneyIn and moneyOut are words for money that comes in and goes out, in a table with both.
+var (
+	moneyIn  = set("income earn earned earns earning earnings revenue takings received")
+	moneyOut = set("expense expenses expenditure expenditures pay pays spend spends spent spending outgoing outgoings")
+)
+
+// balance returns the money of the only table if it has amounts below and above 0, as an account does.
+func (p *profile) balance() *column {
+	if len(p.tables) != 1 {
+		return nil
 	}
-	if ps.prev != nil {
-		for _, c := range ps.prev.columns() {
-			out = append(out, c.t)
-		}
+	if c := p.tables[0].money(); c != nil && c.signed {
+		return c
 	}
-	return out
+	return nil
 }
 
-// revenue returns the measure for revenue: a column named revenue, quantity times price, or the total of an order.
-// Among several, it takes the first from which all needed tables can be reached.
-func (p *profile) revenue(needs []*table) (measure, bool) {
-	var found []measure
-	for _, t := range p.tables {
-		for _, c := range t.cols {
-			if c.role == roleMeasure &&
-				slices.ContainsFunc(c.words, func(w string) bool {
-					return w == "revenue" || w == "sale" || w == "turnover"
-				}) && !isMeanOnly(c) {
-				found = append(found, measure{agg: aggSum, col: c})
-			}
-		}
+// flow computes with the amounts below or above 0 only. The biggest expense is the lowest amount.
+func (ps *parser) flow(pl *plan, c *column, out bool) *declined {
+	if ps.agg == aggAvg && ps.bucket != "" {
+		return decline("Ask for the total by %s: an average over single amounts would not be what you mean.", ps.bucket)
 	}
+	f := filter{op: opCompare, col: c, sign: ">"}
+	if out {
+		f.sign = "<"
+		ps.order, pl.order = -ps.order, -pl.order
+	}
+	pl.filters = append(pl.filters, f)
+	if ps.order != 0 && !ps.hasGroups() && len(ps.nouns(itColumn)) == 0 {
+		return pl.rankRows(c.t, c)
+	}
+	pl.measures, pl.base = []measure{{agg: ps.aggOr(aggSum), col: c}}, c.t
+	return nil
+}
+
+// revenue returns the measure for revenue: quantity times price, or the total of an order.
+func (p *profile) revenue() (measure, bool) {
+	var found []measure
 	for _, t := range p.tables {
 		if m, ok := t.product(); ok {
 			found = append(found, m)
 		}
 	}
 	for _, t := range p.tables {
-		sells := slices.ContainsFunc(t.words, func(w string) bool {
-			return sellingWords[w]
-		})
+		sells := anyOf(t.words, sellingWords)
 		for _, name := range []string{"total", "amount", "price", "fare", "preis"} {
 			for _, c := range t.cols {
 				if sells && c.role == roleMeasure && slices.Contains(c.words, name) && !isMeanOnly(c) {
@@ -96,12 +93,6 @@ func (p *profile) revenue(needs []*table) (measure, bool) {
 			found = append(found, measure{agg: aggSum, col: c, guessed: true})
 		}
 	}
-	for _, m := range found {
-		m.name = "revenue"
-		if !slices.ContainsFunc(needs, func(t *table) bool { return !m.col.t.reaches(t) }) {
-			return m, true
-		}
-	}
 	if len(found) > 0 {
 		found[0].name = "revenue"
 		return found[0], true
@@ -113,7 +104,7 @@ func (p *profile) revenue(needs []*table) (measure, bool) {
 // no revenue.
 func (t *table) isSpending(c *column) bool {
 	return slices.ContainsFunc(slices.Concat(t.words, c.words, c.optional), func(name string) bool {
-		return expenseWords[name] || slices.ContainsFunc(english(name), func(w string) bool { return expenseWords[w] })
+		return expenseWords[name] || anyOf(english(name), expenseWords)
 	})
 }
 
@@ -135,6 +126,11 @@ func (t *table) product() (measure, bool) {
 			price = c
 		}
 	}
+	if counts := t.find(func(c *column) bool {
+		return c.role == roleMeasure && c.kind == footnote.KindInteger
+	}); qty == nil && price != nil && slices.Contains(splitName(price.name), "unit") {
+		qty = onlyOne(counts) // seats and unit_price
+	}
 	if qty == nil || price == nil {
 		return measure{}, false
 	}
@@ -149,17 +145,15 @@ func (p *profile) profit(margin bool) (measure, bool) {
 		if !ok {
 			continue
 		}
-		for _, o := range p.tables {
-			for _, c := range o.cols {
-				name := strings.Join(c.words, " ")
-				if c.role == roleMeasure && (name == "cost" || name == "unit cost") && t.reaches(o) {
-					m.less = c
-					m.name = "gross profit"
-					if margin {
-						m.agg, m.name = aggMargin, "gross margin in percent"
-					}
-					return m, true
+		for c := range p.columns() {
+			name := strings.Join(c.words, " ")
+			if c.role == roleMeasure && (name == "cost" || name == "unit cost") && t.reaches(c.t) {
+				m.less = c
+				m.name = "gross profit"
+				if margin {
+					m.agg, m.name = aggMargin, "gross margin in percent"
 				}
+				return m, true
 			}
 		}
 	}
@@ -168,4 +162,5 @@ func (p *profile) profit(margin bool) (measure, bool) {
 
 // sellingWords are names of tables whose rows are sales.
 var sellingWords = set(
-	"order sale invoice purchase transaction booking rental contract ticket job reservation subscription bill checkout")
+	"order sale invoice purchase transaction booking rental contract ticket job reservation subscription bill " +
+		"checkout trip ride")

@@ -39,6 +39,7 @@ type Options struct {
 
 // Planner implements model.Model. It may be used by many runs at once.
 type Planner struct {
+	free
 	opts     Options
 	profiles profiles
 	hints    hintCache

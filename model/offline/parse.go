@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/footnotehq/footnote/internal/spelling"
 )
 
 // parser turns the words of one question into a plan. Every word is used by exactly one rule, is too small to mean
@@ -12,7 +14,7 @@ type parser struct {
 	p     *profile
 	ws    []word
 	used  []bool
-	items []item
+	items []*item
 	prev  *plan // of the previous question, for follow-ups
 
 	agg        string // aggregate that the words ask for
@@ -27,7 +29,6 @@ type parser struct {
 	limit      int
 	rankCols   []string
 	bucket     string
-	weekdays   []int // only these days; 1 is Monday
 	chart      string
 	duration   bool
 	durationIn string // requested unit of the duration
@@ -43,30 +44,22 @@ type parser struct {
 	second     string          // a second aggregate, which the plan cannot contain
 	aggs       []aggregateAt   // all aggregates, with their positions
 	extremes   bool            // highest and lowest are figures, not rankings
-	roleNotes  []string        // notes about the chosen one of several references
 	often      bool            // the question asks how often something was done
-	growth     bool            // the change from period to period, in percent
-	running    bool            // the sum of all periods so far
 	sold       bool            // ranked by the pieces sold
 	best       bool            // ranked by “best”, which needs a figure
 	negAt      []int
-	moved      bool // asks for the change from one period to another
-	moveAt     int  // position of the word for it, or -1
-	moveDir    int  // -1 fell, 1 rose
-	excludeNil bool
 }
 
 // declined says why a question is not answered.
 type declined struct {
 	reason string
 	words  []string // the words that were not understood
-	offer  string   // what the user could say instead
 }
 
 func newParser(p *profile, text string) *parser {
 	ws, _ := tokenize(text)
 	ws = p.compounds(ws)
-	ps := &parser{p: p, ws: ws, used: make([]bool, len(ws)), howMany: -1, orderAt: -1, moveAt: -1}
+	ps := &parser{p: p, ws: ws, used: make([]bool, len(ws)), howMany: -1, orderAt: -1}
 	ps.correct()
 	return ps
 }
@@ -93,9 +86,8 @@ func (ps *parser) phrase(i int, text string) int {
 // compoundNouns are pairs of words that mean only the second.
 var compoundNouns = map[string]string{
 	"support ticket": "ticket", "sale order": "order", "purchase order": "order", "customer order": "order",
-	"product item":  "product",
-	"hotel booking": "booking", "room booking": "booking", "help desk": "ticket", "client account": "account",
-	"customer account": "account",
+	"product item": "product", "hotel booking": "booking", "room booking": "booking", "help desk": "ticket",
+	"client account": "account", "customer account": "account",
 }
 
 // compounds splits and joins words as the schema writes them: "signed up" is signup, "unpaid" is not paid.
@@ -149,15 +141,13 @@ func (p *profile) closingWord() string {
 		return ""
 	}
 	var found string
-	for _, t := range p.tables {
-		for _, c := range t.cols {
-			for _, w := range c.words {
-				if doneWords[w] && (c.role == roleDate && c.nullable || c.role == roleBool) {
-					if found != "" {
-						return ""
-					}
-					found = w
+	for c := range p.columns() {
+		for _, w := range c.words {
+			if doneWords[w] && (c.role == roleDate && c.nullable || c.role == roleBool) {
+				if found != "" {
+					return ""
 				}
+				found = w
 			}
 		}
 	}
@@ -179,9 +169,6 @@ func (p *profile) splitNegation(w word) (word, bool) {
 		if len(p.values[n.stem]) > 0 && len(p.values[n.stem][0].words) == 1 {
 			return n, true
 		}
-		if p.hasFlag(n) {
-			return n, true
-		}
 		if prefix == "in" {
 			continue
 		}
@@ -194,28 +181,10 @@ func (p *profile) splitNegation(w word) (word, bool) {
 	return word{}, false
 }
 
-// hasFlag reports whether a word names a yes/no column.
-func (p *profile) hasFlag(w word) bool {
-	for _, t := range p.tables {
-		for _, c := range t.cols {
-			if c.role == roleBool &&
-				slices.ContainsFunc(c.words, func(name string) bool { return matchWord(w, name) > 0 }) {
-				return true
-			}
-		}
-	}
-	return false
-}
-
 // correct replaces unknown words by the known word of which they are probably a typo, if there is exactly one.
 func (ps *parser) correct() {
 	for i, w := range ps.ws {
-		if w.low == "hwo" || w.low == "hw" || w.low == "ohw" {
-			n := newWord("how")
-			n.was, n.stop = w.raw, w.stop
-			ps.ws[i] = n
-		}
-		if w.isNum || w.quoted || len(w.low) < 4 || i > 0 && ps.isSourceName(i) || startsDigit(w.low) || ps.known(w) {
+		if w.isNum || len(w.low) < 4 || startsDigit(w.low) || ps.known(w) {
 			continue
 		}
 		if fix := ps.nearest(w); fix != "" {
@@ -247,18 +216,8 @@ func (ps *parser) known(w word) bool {
 func knownWords(w word) bool {
 	return lightVerbs[w.low] || verbNouns[w.low] != nil || peopleWords[w.low] || peopleWords[w.sing] ||
 		demonyms[w.low] != "" || demonyms[w.sing] != "" ||
-		rankAdjectives[w.low].columns != "" || weekdays[w.low] > 0 || weekdays[w.sing] > 0 || partWords[w.low] != "" ||
-		moveWord(w)
-}
-
-// isSourceName reports whether the word at i is only the name of the source, as in "the members of the library".
-func (ps *parser) isSourceName(i int) bool {
-	w := ps.ws[i]
-	if !slices.Contains(splitName(ps.p.source), w.sing) || ps.p.words[w.sing] || ps.p.words[w.low] {
-		return false
-	}
-	before := ps.at(i - 1)
-	return before == "the" || before == "our" || before == "this" || before == "in" || before == "of" || before == "my"
+		rankAdjectives[w.low].columns != "" ||
+		partWords[w.low] != ""
 }
 
 // nearest returns the only known word that a typo can mean, or "".
@@ -267,12 +226,12 @@ func (ps *parser) nearest(w word) string {
 	if len(w.low) >= 8 {
 		limit = 2
 	}
-	best, bestD, many, weak := "", limit+1, false, false
+	best, bestD, many := "", limit+1, false
 	try := func(name string) {
 		if len(name) < 4 || name[0] != w.low[0] {
 			return
 		}
-		d := distance(w.low, name, limit)
+		d := spelling.Distance(w.low, name, limit)
 		switch {
 		case d < bestD:
 			best, bestD, many = name, d, false
@@ -307,48 +266,42 @@ func (ps *parser) nearest(w word) string {
 	if many {
 		return ""
 	}
-	weak = true
 	for name := range ps.p.valueWords {
 		try(name)
 	}
-	if many && weak {
+	if many {
 		return ""
 	}
 	return best
 }
 
-var keywords = set(`average median total count number many much list show which share percent percentage proportion
-	compare versus highest
-	lowest largest smallest biggest most least fewest least maximum minimum distinct different without never between
-	before after since
-	group breakdown split only exclude excluding median mean canceled cancelled top bottom each every month quarter
-	year how what
-	value values cheapest expensive longest oldest newest earliest latest first last`)
+var keywords = set(
+	`average median total count number many much list show which share percent percentage proportion compare versus
+	highest lowest largest smallest biggest most least fewest least maximum minimum distinct different without never
+	between before after since group breakdown split only exclude excluding median mean canceled cancelled top
+	bottom each every month quarter year how what value values cheapest expensive longest oldest newest earliest
+	latest first last`)
 
 // operations are words for computations. A typo of another word is never read as one of them.
 var operations = set(
 	`difference different differ differs minus plus ratio gap delta range spread variance deviation correlation
-	increase decrease change
-	growth reduction gain loss product quotient multiply divide subtract rank ranking rate mode maximum minimum
-	percentile quartile estimate trend`)
+	increase decrease change growth reduction gain loss product quotient multiply divide subtract rank ranking rate
+	mode maximum minimum percentile quartile estimate trend`)
 
 // noTypo are business words that must never be read as a typo of a column.
-var noTypo = set(`profit margin stock salary budget manager driver supplier vendor login visit visitor click campaign
-	complaint refund
-	tax age owner store user member employee student teacher room guest price cost sale order item brand color colour
-	size weight height
-	stack state stage page rank rang place plan plane plant part party port post sent send sell cell call mail male
-	made date data
-	rate race rice route root good goods best better worst worse nice great green well also then them they other
-	another more some same
-	staff start stat team term test text time title town trade trip type unit value view week work year zone`)
+var noTypo = set(
+	`profit margin stock salary budget manager driver supplier vendor login visit visitor click campaign complaint
+	refund tax age owner store user member employee student teacher room guest price cost sale order item brand
+	color colour size weight height stack state stage page rank rang place plan plane plant part party port post
+	sent send sell cell call mail male made date data rate race rice route root good goods best better worst worse
+	nice great green well also then them they other another more some same staff start stat team term test text time
+	title town trade trip type unit value view week work year zone grow grew grown rise rose risen fall fell fallen
+	drop dropped decline declined running cumulative
+	monday tuesday wednesday thursday friday saturday sunday`)
 
 // parse reads a whole question.
 func (ps *parser) parse() (*plan, *declined) {
-	ps.days()
-	ps.movement()
 	ps.dates()
-	ps.decideMovement()
 	ps.keywords()
 	ps.conditions()
 	ps.link()
@@ -379,12 +332,8 @@ func (ps *parser) dates() {
 			i++
 			continue
 		}
-		if n := ps.comparedPeriods(i); n > 0 {
-			i += n
-			continue
-		}
 		p, n := readDatePhrase(ps.ws[i:])
-		if n > 0 && (ps.comparedNumber(i, n) || ps.p.hasColumn(ps.at(i+n-1))) {
+		if n > 0 && (ps.comparedNumber(i, n)) {
 			n = 0
 		}
 		if n == 0 {
@@ -392,19 +341,8 @@ func (ps *parser) dates() {
 			continue
 		}
 		ps.markUsed(i, i+n)
-		ps.items = append(ps.items, item{kind: itPeriod, lo: i, hi: i + n, period: p})
+		ps.items = append(ps.items, &item{kind: itPeriod, lo: i, hi: i + n, period: p})
 		i += n
-		// "in 2023 and 2024", "2023 vs 2024"
-		if k := i; k+1 < len(ps.ws) &&
-			(ps.at(k) == "and" || ps.at(k) == "vs" || ps.at(k) == "versus" || ps.at(k) == "with" || ps.at(k) == "to" ||
-				ps.at(k) == "or") {
-			if q, m := readDatePhrase(ps.ws[k+1:]); m > 0 && q.size == p.size && p.size != "" {
-				if ps.at(k) != "and" && ps.at(k) != "or" {
-					ps.compare = true
-				}
-				ps.used[k] = true
-			}
-		}
 	}
 	// "March and April 2024": a month takes the year that follows.
 	for k := len(ps.items) - 2; k >= 0; k-- {
@@ -412,21 +350,6 @@ func (ps *parser) dates() {
 			ps.items[k].period = ps.items[k].period.inYear(y).withBound(ps.items[k].period.bound)
 		}
 	}
-}
-
-// hasColumn reports whether a column is named like a year, such as 2023.
-func (p *profile) hasColumn(year string) bool {
-	if !startsDigit(year) {
-		return false
-	}
-	for _, t := range p.tables {
-		for _, c := range t.cols {
-			if c.name == year {
-				return true
-			}
-		}
-	}
-	return false
 }
 
 // comparedNumber reports whether the number at i is compared with something, so that it is not read as a year.
@@ -480,8 +403,12 @@ func setCount(ps *parser, i int) {
 	}
 }
 
-func setRank(dir int) func(*parser, int) {
+// setRank ranks in a direction; by, if any, records by what.
+func setRank(dir int, by func(ps *parser)) func(*parser, int) {
 	return func(ps *parser, i int) {
+		if by != nil {
+			by(ps)
+		}
 		ps.aggs = append(ps.aggs, aggregateAt{agg: map[int]string{-1: aggMax, 1: aggMin}[dir], at: i, rank: true})
 		if ps.orderAt < 0 {
 			ps.order, ps.orderAt = dir, i
@@ -491,6 +418,16 @@ func setRank(dir int) func(*parser, int) {
 	}
 }
 
+// byColumns ranks by the first of these columns that a table has.
+func byColumns(names string) func(*parser) {
+	return func(ps *parser) { ps.rankCols = strings.Fields(names) }
+}
+
+func byUse(ps *parser)    { ps.busy = true }
+func bySales(ps *parser)  { ps.sold = true }
+func byBest(ps *parser)   { ps.best = true }
+func byTenure(ps *parser) { ps.tenure = true }
+
 // setPercent asks for shares, unless the percent sign is the unit of a number in a comparison: "a refund over 3%".
 func setPercent(ps *parser, i int) {
 	compared := i > 1 && ps.ws[i-1].isNum && !ps.used[i-1] && (i+1 == len(ps.ws) || ps.at(i+1) != "of") &&
@@ -499,219 +436,67 @@ func setPercent(ps *parser, i int) {
 	ps.share = ps.share || !compared
 }
 
-// rules, with longer ones before their prefixes.
-var rules = []rule{
-	{
-		"how many", setCount,
-	}, {
-		"how often", setOften,
-	}, {
-		"how many times", setOften,
-	}, {
-		"number of times", setOften,
-	}, {
-		"number of", setCount,
-	}, {"count of", setCount}, {"no of", setCount}, {"total number of", setCount}, {"count", setCount},
-	{"nr of", setCount},
-	{
-		"how much", setAgg(aggSum),
-	}, {"total", setAgg(aggSum)}, {"sum of", setAgg(aggSum)}, {"sum", setAgg(aggSum)}, {"sum up", setAgg(aggSum)},
-	{
-		"on average", setAgg(aggAvg),
-	}, {"average", setAgg(aggAvg)}, {"avg", setAgg(aggAvg)}, {"mean", setAgg(aggAvg)}, {"averages", setAgg(aggAvg)},
-	{"median", setAgg(aggMedian)},
-	{"different", setAgg(aggDistinct)}, {"distinct", setAgg(aggDistinct)}, {"unique", setAgg(aggDistinct)},
-	{"maximum", setAgg(aggMax)}, {"max", setAgg(aggMax)}, {"minimum", setAgg(aggMin)}, {"min", setAgg(aggMin)},
-	{
-		"percentage", func(ps *parser, _ int) { ps.share = true },
-	}, {"percent", func(ps *parser, _ int) { ps.share = true }},
-	{"percentages", func(ps *parser, _ int) { ps.share = true }}, {"%", setPercent},
-	{"share", func(ps *parser, _ int) { ps.share = true }}, {"shares", func(ps *parser, _ int) { ps.share = true }},
-	{
-		"proportion", func(ps *parser, _ int) { ps.share = true },
-	}, {"fraction", func(ps *parser, _ int) { ps.share = true }},
-	{
-		"compare", func(ps *parser, _ int) { ps.compare = true },
-	}, {"compared", func(ps *parser, _ int) { ps.compare = true }},
-	{
-		"versus", func(ps *parser, _ int) { ps.compare = true },
-	}, {
-		"vs", func(ps *parser, _ int) { ps.compare = true },
-	}, {"comparison", func(ps *parser, _ int) { ps.compare = true }},
-	{
-		"from lowest to highest", func(ps *parser, i int) { ps.order = 1 },
-	}, {"from highest to lowest", func(ps *parser, i int) { ps.order = -1 }},
-	{
-		"from smallest to largest", func(ps *parser, i int) { ps.order = 1 },
-	}, {"from largest to smallest", func(ps *parser, i int) { ps.order = -1 }},
-	{
-		"lowest first", func(ps *parser, i int) { ps.order = 1 },
-	}, {"highest first", func(ps *parser, i int) { ps.order = -1 }},
-	{
-		"smallest first", func(ps *parser, i int) { ps.order = 1 },
-	}, {"largest first", func(ps *parser, i int) { ps.order = -1 }},
-	{"ascending", func(ps *parser, i int) { ps.order = 1 }}, {"descending", func(ps *parser, i int) { ps.order = -1 }},
-	{"with us the longest", func(ps *parser, i int) { ps.tenure = true; setRank(1)(ps, i) }},
-	{"with us longest", func(ps *parser, i int) { ps.tenure = true; setRank(1)(ps, i) }},
-	{"most recently", func(ps *parser, i int) { ps.rankCols = []string{"@date"}; setRank(-1)(ps, i) }},
-	{"most recent", func(ps *parser, i int) { ps.rankCols = []string{"@date"}; setRank(-1)(ps, i) }},
-	{
-		"most expensive", setRankBy(priceNames, -1),
-	}, {"least expensive", setRankBy(priceNames, 1)}, {"most costly", setRankBy(priceNames, -1)},
-	{"most valuable", setRankBy(valueNames, -1)}, {"least valuable", setRankBy(valueNames, 1)},
-	{"most populous", setRankBy("population", -1)}, {"least populous", setRankBy("population", 1)},
-	{
-		"most popular", setBusy(-1),
-	}, {"least popular", setBusy(1)}, {"most common", setBusy(-1)}, {"least common", setBusy(1)},
-	{"most frequent", setBusy(-1)},
-	{
-		"least frequent", setBusy(1),
-	}, {
-		"most often", setBusy(-1),
-	}, {"most frequently", setBusy(-1)}, {"least often", setBusy(1)}, {"most active", setBusy(-1)},
-	{"least active", setBusy(1)},
-	{
-		"best selling", setSelling(-1),
-	}, {
-		"top selling", setSelling(-1),
-	}, {
-		"best sellers", setSelling(-1),
-	}, {
-		"best seller", setSelling(-1),
-	}, {
-		"bestsellers", setSelling(-1),
-	}, {
-		"bestselling", setSelling(-1),
-	}, {"most sold", setSelling(-1)}, {"worst selling", setSelling(1)}, {"least sold", setSelling(1)},
-	{
-		"most", setRank(-1),
-	}, {
-		"highest", setRank(-1),
-	}, {
-		"largest", setRank(-1),
-	}, {"biggest", setRank(-1)}, {"greatest", setRank(-1)}, {"top", setRank(-1)}, {"best", setBest(-1)},
-	{"worst", setBest(1)},
-	{
-		"least", setRank(1),
-	}, {"lowest", setRank(1)}, {"smallest", setRank(1)}, {"fewest", setRank(1)}, {"bottom", setRank(1)},
-	{"tiniest", setRank(1)},
-	{"never", func(ps *parser, _ int) { ps.never = true }},
-	{
-		"as a line chart", setChart("line"),
-	}, {
-		"as a line", setChart("line"),
-	}, {"as line chart", setChart("line")}, {"line chart", setChart("line")}, {"line graph", setChart("line")},
-	{
-		"as a bar chart", setChart("bar"),
-	}, {
-		"as bars", setChart("bar"),
-	}, {
-		"as a bar", setChart("bar"),
-	}, {"bar chart", setChart("bar")}, {"as bar chart", setChart("bar")}, {"bar graph", setChart("bar")},
-	{
-		"as a pie chart", setChart("pie"),
-	}, {"as a pie", setChart("pie")}, {"pie chart", setChart("pie")}, {"as a table", setChart("none")},
-	{
-		"as a chart", setChart("auto"),
-	}, {"chart", setChart("auto")}, {"plot", setChart("auto")}, {"graph", setChart("auto")}, {"draw", setChart("auto")},
-	{
-		"day of the week", setBucket("weekday"),
-	}, {
-		"day of week", setBucket("weekday"),
-	}, {"days of the week", setBucket("weekday")}, {"week day", setBucket("weekday")},
-	{"weekday name", setBucket("weekday")},
-	{
-		"hour of the day", setBucket("hour"),
-	}, {"hour of day", setBucket("hour")}, {"time of day", setBucket("hour")}, {"time of the day", setBucket("hour")},
-	{
-		"month of the year", setBucket("month of the year"),
-	}, {"calendar month", setBucket("month of the year")}, {"time of year", setBucket("month of the year")},
-	{
-		"month over month", setGrowth("month"),
-	}, {
-		"month on month", setGrowth("month"),
-	}, {"from month to month", setGrowth("month")}, {"month to month", setGrowth("month")}, {"mom", setGrowth("month")},
-	{
-		"year over year", setGrowth("year"),
-	}, {
-		"year on year", setGrowth("year"),
-	}, {"from year to year", setGrowth("year")}, {"yoy", setGrowth("year")},
-	{"quarter over quarter", setGrowth("quarter")},
-	{
-		"quarter on quarter", setGrowth("quarter"),
-	}, {
-		"from quarter to quarter", setGrowth("quarter"),
-	}, {"qoq", setGrowth("quarter")}, {"week over week", setGrowth("week")}, {"from week to week", setGrowth("week")},
-	{
-		"monthly growth", setGrowth("month"),
-	}, {
-		"yearly growth", setGrowth("year"),
-	}, {"annual growth", setGrowth("year")}, {"quarterly growth", setGrowth("quarter")},
-	{"weekly growth", setGrowth("week")},
-	{
-		"growth rate", setGrowth(""),
-	}, {
-		"growth", setGrowth(""),
-	}, {"percentage change", setGrowth("")}, {"percent change", setGrowth("")}, {"change in percent", setGrowth("")},
-	{
-		"running total", setRunning,
-	}, {
-		"running sum", setRunning,
-	}, {
-		"running count", setRunning,
-	}, {"cumulative", setRunning}, {"cumulated", setRunning}, {"cumulatively", setRunning}, {"accumulated", setRunning},
-	{
-		"which", func(ps *parser, _ int) { ps.which = true },
-	}, {"what are the", setList}, {"who", func(ps *parser, _ int) { ps.which, ps.who = true, true }},
-	{"list", setList}, {"show", setList}, {"display", setList}, {"give me", setList},
-}
+func setShare(ps *parser, _ int)   { ps.share = true }
+func setCompare(ps *parser, _ int) { ps.compare = true }
+func setList(ps *parser, _ int)    { ps.list = true }
 
-func setRankBy(columns string, dir int) func(*parser, int) {
-	return func(ps *parser, i int) {
-		ps.rankCols = strings.Fields(columns)
-		setRank(dir)(ps, i)
-	}
-}
-
-func setBusy(dir int) func(*parser, int) {
-	return func(ps *parser, i int) {
-		ps.busy = true
-		setRank(dir)(ps, i)
-	}
-}
-
+func setOrder(dir int) func(*parser, int)      { return func(ps *parser, _ int) { ps.order = dir } }
 func setBucket(part string) func(*parser, int) { return func(ps *parser, _ int) { ps.bucket = part } }
+func setChart(kind string) func(*parser, int)  { return func(ps *parser, _ int) { ps.chart = kind } }
 
-// setGrowth asks for the change from each period to the next.
-func setGrowth(size string) func(*parser, int) {
-	return func(ps *parser, _ int) {
-		ps.growth = true
-		if size != "" {
-			ps.bucket = size
-		}
+// rules are the phrases that say what to do. Of several at the same place, the longest counts.
+var rules = slices.Concat(
+	phrases(setCount, "how many, number of, count of, no of, total number of, count, nr of"),
+	phrases(setOften, "how often, how many times, number of times"),
+	phrases(setAgg(aggSum), "how much, total, sum of, sum, sum up"),
+	phrases(setAgg(aggAvg), "on average, average, avg, mean, averages"),
+	phrases(setAgg(aggMedian), "median"),
+	phrases(setAgg(aggDistinct), "different, distinct, unique"),
+	phrases(setAgg(aggMax), "maximum, max"),
+	phrases(setAgg(aggMin), "minimum, min"),
+	phrases(setShare, "percentage, percent, percentages, share, shares, proportion, fraction"),
+	phrases(setPercent, "%"),
+	phrases(setCompare, "compare, compared, versus, vs, comparison"),
+	phrases(setOrder(1), "from lowest to highest, from smallest to largest, lowest first, smallest first, ascending"),
+	phrases(setOrder(-1), "from highest to lowest, from largest to smallest, highest first, largest first, descending"),
+	phrases(setRank(1, byTenure), "with us the longest, with us longest"),
+	phrases(setRank(-1, byColumns("@date")), "most recently, most recent"),
+	phrases(setRank(-1, byColumns(priceNames)), "most expensive, most costly"),
+	phrases(setRank(1, byColumns(priceNames)), "least expensive"),
+	phrases(setRank(-1, byColumns(valueNames)), "most valuable"),
+	phrases(setRank(1, byColumns(valueNames)), "least valuable"),
+	phrases(setRank(-1, byColumns("population")), "most populous"),
+	phrases(setRank(1, byColumns("population")), "least populous"),
+	phrases(setRank(-1, byUse), "most popular, most common, most frequent, most often, most frequently, most active"),
+	phrases(setRank(1, byUse), "least popular, least common, least frequent, least often, least active"),
+	phrases(setRank(-1, bySales), "best selling, top selling, best sellers, best seller, bestsellers, bestselling, "+
+		"most sold"),
+	phrases(setRank(1, bySales), "worst selling, least sold"),
+	phrases(setRank(-1, byBest), "best"),
+	phrases(setRank(1, byBest), "worst"),
+	phrases(setRank(-1, nil), "most, highest, largest, biggest, greatest, top"),
+	phrases(setRank(1, nil), "least, lowest, smallest, fewest, bottom, tiniest"),
+	phrases(func(ps *parser, _ int) { ps.never = true }, "never"),
+	phrases(setChart("line"), "as a line chart, as a line, as line chart, line chart, line graph"),
+	phrases(setChart("bar"), "as a bar chart, as bars, as a bar, bar chart, as bar chart, bar graph"),
+	phrases(setChart("pie"), "as a pie chart, as a pie, pie chart"),
+	phrases(setChart("none"), "as a table"),
+	phrases(setChart("auto"), "as a chart, chart, plot, graph, draw"),
+	phrases(setBucket("weekday"), "day of the week, day of week, days of the week, week day, weekday name"),
+	phrases(setBucket("hour"), "hour of the day, hour of day, time of day, time of the day"),
+	phrases(setBucket("month of the year"), "month of the year, calendar month, time of year"),
+	phrases(func(ps *parser, _ int) { ps.which = true }, "which"),
+	phrases(func(ps *parser, _ int) { ps.which, ps.who = true, true }, "who"),
+	phrases(setList, "what are the, list, show, display, give me"),
+)
+
+func phrases(do func(*parser, int), list string) []rule {
+	var out []rule
+	for text := range strings.SplitSeq(list, ", ") {
+		out = append(out, rule{text, do})
 	}
+	return out
 }
-
-func setRunning(ps *parser, _ int) { ps.running = true }
-
-func setBest(dir int) func(*parser, int) {
-	return func(ps *parser, i int) {
-		ps.best = true
-		setRank(dir)(ps, i)
-	}
-}
-
-// setSelling ranks by the number of pieces sold.
-func setSelling(dir int) func(*parser, int) {
-	return func(ps *parser, i int) {
-		ps.sold = true
-		setRank(dir)(ps, i)
-	}
-}
-
-func setList(ps *parser, _ int) { ps.list = true }
-
-func setChart(kind string) func(*parser, int) { return func(ps *parser, _ int) { ps.chart = kind } }
 
 // negationWords negate the words after them.
 var negationWords = set(

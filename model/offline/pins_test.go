@@ -37,12 +37,12 @@ func TestTruncatedTablesSayWhichRowsTheyShow(t *testing.T) {
 	c := shop(t)
 	p := offline.New(offline.Options{Catalog: c})
 	for question, want := range map[string]string{
-		"revenue by month":         "_Of 18 rows, these are the last._",
-		"orders by city":           "rows, these are the first._",
+		"revenue by month":         "_Showing the last 12 of 18 rows._",
+		"orders by city":           "_Showing the first 12 of ",
 		"revenue by month in 2026": "",
 	} {
 		s := newTalk(t, c, p, "shop").ask(question)
-		if has := strings.Contains(s.text, "these are the"); has != (want != "") || !strings.Contains(s.text, want) {
+		if has := strings.Contains(s.text, "_Showing the"); has != (want != "") || !strings.Contains(s.text, want) {
 			t.Errorf("%s\n%s\nwant %q", question, s.text, want)
 		}
 	}

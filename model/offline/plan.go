@@ -40,15 +40,35 @@ type plan struct {
 	order    int     // -1 descending, 1 ascending, 0 the default
 	limit    int
 	chart    string // "line", "bar", "pie" when asked for, "none" when not wanted
-	change   *change
 	compare  bool
-	growth   bool     // change from period to period, in percent
-	running  bool     // running total
 	bare     bool     // show only the figure that ranks
 	narrow   bool     // a list shows only what was asked for
 	single   bool     // "which" asks for a single item
 	notes    []string // notes for the reading
 	ignores  bool     // a verb of the question sets no condition
+}
+
+// count makes the plan count the rows of a table. It returns nil.
+func (pl *plan) count(t *table) *declined {
+	pl.base, pl.measures = t, []measure{{agg: aggCount, name: countName(t)}}
+	return nil
+}
+
+// rankRows makes the plan list the first rows of a table by a column: one, if the question names no number. It returns
+// nil.
+func (pl *plan) rankRows(t *table, by *column) *declined {
+	pl.kind, pl.base, pl.rankBy, pl.limit = kindList, t, by, max(pl.limit, 1)
+	return nil
+}
+
+// without keeps the rows without a value in a column.
+func (pl *plan) without(c *column) {
+	pl.filters = append(pl.filters, filter{op: opNull, col: c, words: "without " + c.title()})
+}
+
+// with keeps the rows with a value in a column.
+func (pl *plan) with(c *column) {
+	pl.filters = append(pl.filters, filter{op: opNull, not: true, col: c, words: "with " + c.title()})
 }
 
 // measure is an aggregate over a column, or over a product of two.
@@ -57,7 +77,8 @@ type measure struct {
 	col     *column
 	times   *column // col * times
 	less    *column // times * (col - less): profit
-	since   *column // days from since to col
+	since   *column // time from since to col
+	in      string  // unit of that time: d, h, min or s
 	entity  *table  // counted: rows of this table, each once
 	per     *table  // averaged over rows of this table
 	name    string  // in words
@@ -86,7 +107,6 @@ const (
 	opPeriod
 	opNever
 	opPeriods
-	opWeekday
 )
 
 type filter struct {
@@ -96,7 +116,8 @@ type filter struct {
 	values    []string
 	sign      string // of a comparison: > >= < <= = between
 	num, num2 float64
-	average   bool // compared with the average of the column
+	unit      string // of the numbers, until the column is known
+	average   bool   // compared with the average of the column
 	period    period
 	periods   []period
 	never     *table

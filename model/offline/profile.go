@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 	"sync"
 	"time"
-	"unicode"
 
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/source"
@@ -33,13 +33,10 @@ type profile struct {
 	version    string
 	tables     []*table
 	values     map[string][]*value // by the stem of their first word
-	partOf     map[string]*value   // by a word that is part of only one name; nil if of several
 	words      map[string]bool     // every word of the schema, for typos
 	valueWords map[string]bool     // every word of the values, for typos
 
-	roles      map[string]string // roles of twin references that the question names, and the table each leads to
-	reduced    bool              // twin references that are not named were removed
-	tablesOnly *profile          // without the views; nil if there are only views, or none
+	tablesOnly *profile // without the views; nil if there are only views, or none
 }
 
 type table struct {
@@ -91,6 +88,7 @@ type column struct {
 	intBool    bool   // a boolean kept as 0 and 1
 	yes        string // of a boolean kept as texts: the one that means yes
 	year       bool   // whole numbers that are years
+	signed     bool   // numbers below and above 0
 }
 
 // value is one text found in the data.
@@ -99,6 +97,38 @@ type value struct {
 	text  string
 	words []word
 }
+
+// columns returns the columns of all tables.
+func (p *profile) columns() iter.Seq[*column] {
+	return func(yield func(*column) bool) {
+		for _, t := range p.tables {
+			for _, c := range t.cols {
+				if !yield(c) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// find returns the columns of a table for which ok holds.
+func (t *table) find(ok func(*column) bool) []*column { return filtered(t.cols, ok) }
+
+// filtered returns the elements of a list for which ok holds.
+func filtered[T any](list []T, ok func(T) bool) []T {
+	return slices.DeleteFunc(slices.Clone(list), func(x T) bool { return !ok(x) })
+}
+
+// onlyOne returns the column of a list of one, or nil.
+func onlyOne(cols []*column) *column {
+	if len(cols) != 1 {
+		return nil
+	}
+	return cols[0]
+}
+
+// names returns the words of a column's name.
+func (c *column) names() []string { return slices.Concat(c.words, c.optional) }
 
 func (t *table) col(name string) *column {
 	for _, c := range t.cols {
@@ -154,15 +184,19 @@ func (c *profiles) get(ctx context.Context, name string, src source.Source) (*pr
 	return p, nil
 }
 
+func emptyProfile(name string, d *source.Dialect) *profile {
+	return &profile{
+		source: name, dialect: d,
+		values: map[string][]*value{}, words: map[string]bool{}, valueWords: map[string]bool{},
+	}
+}
+
 func newProfile(ctx context.Context, name string, src source.Source) (*profile, error) {
 	schema, err := src.Schema(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("read the schema of %s: %w", name, err)
 	}
-	p := &profile{
-		source: name, dialect: src.Dialect(), values: map[string][]*value{}, partOf: map[string]*value{},
-		words: map[string]bool{}, valueWords: map[string]bool{},
-	}
+	p := emptyProfile(name, src.Dialect())
 	columns := 0
 	for _, st := range schema.Tables {
 		if len(p.tables) == profileTables || columns+len(st.Columns) > profileColumns && len(p.tables) > 0 {
@@ -196,19 +230,12 @@ func newProfile(ctx context.Context, name string, src source.Source) (*profile, 
 
 // setTablesOnly creates the profile without views, for questions that name no view.
 func (p *profile) setTablesOnly() {
-	var tables []*table
-	for _, t := range p.tables {
-		if !t.schema.View {
-			tables = append(tables, t)
-		}
-	}
+	tables := filtered(p.tables, func(t *table) bool { return !t.schema.View })
 	if len(tables) == 0 || len(tables) == len(p.tables) {
 		return
 	}
-	only := &profile{
-		source: p.source, dialect: p.dialect, version: p.version, tables: tables, values: map[string][]*value{},
-		partOf: map[string]*value{}, words: map[string]bool{}, valueWords: map[string]bool{},
-	}
+	only := emptyProfile(p.source, p.dialect)
+	only.version, only.tables = p.version, tables
 	only.index()
 	p.tablesOnly = only
 }
@@ -308,6 +335,7 @@ func (t *table) scanColumns(ctx context.Context, src source.Source, from string,
 			c.nonNull, c.distinct = asInt(row[1+4*i]), asInt(row[2+4*i])
 			c.nullable = c.nonNull < asInt(row[0]) || !all && c.declared
 			c.setDate(row[3+4*i], row[4+4*i])
+			c.signed = asFloat(row[3+4*i]) < 0 && asFloat(row[4+4*i]) > 0
 		}
 	}
 	return nil
@@ -316,7 +344,8 @@ func (t *table) scanColumns(ctx context.Context, src source.Source, from string,
 // hasUsefulRange reports whether the smallest and the largest value of a column are worth reading.
 func (c *column) hasUsefulRange() bool {
 	switch c.kind {
-	case footnote.KindText, footnote.KindDate, footnote.KindTimestamp, footnote.KindUnknown, footnote.KindInteger:
+	case footnote.KindText, footnote.KindDate, footnote.KindTimestamp, footnote.KindUnknown, footnote.KindInteger,
+		footnote.KindNumber, footnote.KindDecimal:
 		return true
 	}
 	return false
@@ -421,6 +450,18 @@ func asInt(v any) int64 {
 	return 0
 }
 
+// asFloat returns a number of a result, whose decimals are texts. It is 0 for anything else.
+func asFloat(v any) float64 {
+	f, _ := Number(v)
+	switch n := v.(type) {
+	case int64:
+		return float64(n)
+	case float64:
+		return n
+	}
+	return f
+}
+
 // link finds the references between tables: declared foreign keys, and columns named like another table's key.
 func (p *profile) link() {
 	for _, t := range p.tables {
@@ -438,11 +479,9 @@ func (p *profile) link() {
 			p.addForeignKey(t, fk)
 		}
 	}
-	for _, t := range p.tables {
-		for _, c := range t.cols {
-			if !c.fk && c != t.key {
-				p.inferReference(t, c)
-			}
+	for c := range p.columns() {
+		if !c.fk && c != c.t.key {
+			p.inferReference(c.t, c)
 		}
 	}
 }
@@ -589,9 +628,10 @@ func (t *table) findNouns() {
 var numberNames = set("id number code nr ref reference key nummer numero")
 
 // notRows are words before "date" or "number" that do not name rows.
-var notRows = set(`start end due created updated modified birth paid closed expiry return returned hire issue first
-	last joined from to
-	phone house serial account customer client employee row line opened received check begin effective posting`)
+var notRows = set(
+	`start end due created updated modified birth paid closed expiry return returned hire issue first last joined
+	from to phone house serial account customer client employee row line opened received check begin effective
+	posting`)
 
 // findLabel chooses the columns that name a row: a name, first and last name, a title.
 func (t *table) findLabel() {
@@ -637,14 +677,6 @@ func (p *profile) index() {
 		p.addWords(t.words...)
 		p.addWords(t.nouns...)
 		for _, c := range t.cols {
-			if c.role == roleKey {
-				for _, s := range c.values { // people ask for codes as written: SN-104
-					if c == t.key && strings.ContainsAny(s, "0123456789") && strings.ContainsFunc(s, unicode.IsLetter) {
-						p.indexValue(c, s)
-					}
-				}
-				continue
-			}
 			p.addWords(c.words...)
 			if c.role == roleBool {
 				continue // its values are not words
@@ -664,15 +696,7 @@ func (p *profile) indexValue(c *column, s string) {
 	if long || len(ws) == 0 || len(ws) > 6 {
 		return
 	}
-	v := &value{col: c, text: s, words: ws}
-	p.values[ws[0].stem] = append(p.values[ws[0].stem], v)
-	for _, w := range ws {
-		if old, ok := p.partOf[w.low]; len(ws) > 1 && len(w.low) > 3 && !startsDigit(w.low) {
-			if p.partOf[w.low] = v; ok && (old == nil || old.text != v.text) {
-				p.partOf[w.low] = nil
-			}
-		}
-	}
+	p.values[ws[0].stem] = append(p.values[ws[0].stem], &value{col: c, text: s, words: ws})
 	if c.distinct <= 200 {
 		for _, w := range ws {
 			if len(w.low) > 2 && !startsDigit(w.low) {

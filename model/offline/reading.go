@@ -11,12 +11,9 @@ import (
 // writeReading writes how the question was understood.
 func (w *Writer) writeReading(r *reading) {
 	if r.named {
-		w.Text("Source: ")
-		w.label(Clip(r.source))
-		w.Text(". ")
+		w.say("Source: ", label(Clip(r.source)), ". ")
 	}
-	w.Text("Reading: ")
-	w.echo(r.words())
+	w.say("Reading: ", echo(r.words()))
 	if r.named && r.found != nil && len(r.found.unavailable)+len(r.found.skipped) > 0 {
 		w.Text(".")
 		r.found.sayUnread(w)
@@ -56,15 +53,6 @@ func (r *reading) words() string {
 	}
 	if len(by) > 0 && pl.kind == kindAggregate {
 		parts = append(parts, "by "+strings.Join(by, " and "))
-	}
-	if pl.change != nil {
-		parts = append(parts, pl.change.date.title()+": "+pl.change.from.words+" against "+pl.change.to.words)
-	}
-	switch {
-	case pl.growth:
-		parts = append(parts, "growth from "+pl.dims[0].bucket+" to "+pl.dims[0].bucket)
-	case pl.running:
-		parts = append(parts, "added up so far")
 	}
 	if pl.having != nil {
 		parts = append(parts, pl.measures[0].name+" "+pl.having.comparisonWords())

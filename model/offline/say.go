@@ -34,6 +34,33 @@ func (w *Writer) label(s string) {
 	w.Text(s)
 }
 
+// Parts of a sentence besides plain text: the name of a column or a figure, words of the question, and a cell.
+type (
+	label string
+	echo  string
+	cell  struct {
+		res              Result
+		row, col         int
+		measure, percent bool
+	}
+)
+
+// say writes the parts of a sentence, in order.
+func (w *Writer) say(parts ...any) {
+	for _, part := range parts {
+		switch p := part.(type) {
+		case string:
+			w.Text(p)
+		case label:
+			w.label(string(p))
+		case echo:
+			w.echo(string(p))
+		case cell:
+			w.Cell(p.res, p.row, p.col, p.measure, p.percent)
+		}
+	}
+}
+
 // Cite writes a number with its footnote.
 func (w *Writer) Cite(text string, c footnote.Cite) {
 	c.Start = w.b.Len()
@@ -244,18 +271,8 @@ func (pn *Planner) writeAnswer(ctx context.Context, w *Writer, h History, r *rea
 		w.writeRawRows(res)
 	case len(res.Rows) == 0:
 		w.Text("No rows match, so there is nothing to report.")
-	case r.plan.change != nil && r.plan.change.why:
-		w.writeWhy(r.plan, res)
-	case r.plan.change != nil && len(r.plan.dims) == 0:
-		w.writeDifference(r.plan, res)
-	case r.plan.change != nil:
-		w.writeChanges(r.plan, res)
 	case r.plan.kind == kindList:
 		w.writeList(r.plan, res)
-	case r.plan.growth:
-		w.writeGrowth(r.plan, res)
-	case r.plan.running:
-		w.writeRunningTotal(r.plan, res)
 	case len(r.plan.dims) == 0 && len(r.plan.measures) > 1:
 		w.writeFigures(r.plan, res)
 	case len(r.plan.dims) == 0:
@@ -283,12 +300,14 @@ func (w *Writer) writeRowCount(res Result) {
 	if res.Count == 1 {
 		unit = " row"
 	}
-	w.Cite(strconv.Itoa(res.Count), footnote.Cite{
-		Result:  res.ID,
-		Formula: "count(" + res.ID + ")",
-		Value:   strconv.Itoa(res.Count),
-	})
+	w.citeCount(res)
 	w.Text(unit)
+}
+
+// citeCount writes how many rows a result has.
+func (w *Writer) citeCount(res Result) {
+	n := strconv.Itoa(res.Count)
+	w.Cite(n, footnote.Cite{Result: res.ID, Formula: "count(" + res.ID + ")", Value: n})
 }
 
 // writeFigure writes an answer with one number.
@@ -298,17 +317,11 @@ func (w *Writer) writeFigure(pl *plan, res Result) {
 		w.Text("There is no value: no row with a " + m.noun() + " matches.")
 		return
 	}
-	number := func() {
-		w.Text("**")
-		w.Cell(res, 0, len(res.Columns)-1, true, pl.share || m.agg == aggMargin)
-		w.Text("**")
-	}
+	number := cell{res, 0, len(res.Columns) - 1, true, pl.share || m.agg == aggMargin}
 	f, _ := lastFigure(res)
 	switch {
 	case pl.share:
-		w.Text("That is ")
-		number()
-		w.Text(" of " + shareWhole(m))
+		w.say("That is **", number, "** of "+shareWhole(m))
 		w.writeScope(pl.shareOf)
 	case m.agg == aggCount:
 		noun := m.countedTable(pl).many()
@@ -319,25 +332,14 @@ func (w *Writer) writeFigure(pl *plan, res Result) {
 		if f == 1 {
 			verb = "There is "
 		}
-		w.Text(verb)
-		number()
-		w.Text(" " + noun)
+		w.say(verb, "**", number, "** "+noun)
 	case m.agg == aggDistinct:
-		w.Text("There are ")
-		number()
-		w.Text(" different ")
-		w.label(manyOf(m.col.title()))
+		w.say("There are **", number, "** different ", label(manyOf(m.col.title())))
 	case m.col != nil && m.col.role == roleDate && m.since == nil:
 		which := map[string]string{aggMin: "earliest ", aggMax: "latest "}[m.agg]
-		w.Text("The " + which)
-		w.label(m.col.title())
-		w.Text(" is ")
-		number()
+		w.say("The "+which, label(m.col.title()), " is **", number, "**")
 	default:
-		w.Text("The ")
-		w.label(m.name)
-		w.Text(" is ")
-		number()
+		w.say("The ", label(m.name), " is **", number, "**")
 	}
 	w.writeScope(pl.filters)
 	w.Text(".")
@@ -421,8 +423,7 @@ func (w *Writer) writeLabels(pl *plan, res Result, row int) {
 		if w.b.Len() == 0 {
 			without = UpperFirst(without)
 		}
-		w.Text(without)
-		w.label(pl.dims[0].name)
+		w.say(without, label(pl.dims[0].name))
 		return
 	}
 	for i := range pl.dims {
@@ -438,8 +439,9 @@ func nameless(pl *plan, res Result, row int) bool {
 	return len(pl.dims) == 1 && res.Rows[row][0] == nil
 }
 
-func (w *Writer) writeMeasure(pl *plan, res Result, row int) {
-	w.Cell(res, row, pl.figureColumn(res), true, pl.share || pl.measures[0].agg == aggMargin)
+// figure returns the cell of a row that the text describes.
+func (pl *plan) figure(res Result, row int) cell {
+	return cell{res, row, pl.figureColumn(res), true, pl.share || pl.measures[0].agg == aggMargin}
 }
 
 // figureColumn returns the result's column that the text describes: that of the first measure.
@@ -453,22 +455,17 @@ func (pl *plan) figureColumn(res Result) int {
 // writePeriods writes a development over time.
 func (w *Writer) writePeriods(pl *plan, res Result) {
 	d := pl.dims[0]
-	w.label(UpperFirst(pl.measures[0].name))
-	w.Text(" by " + d.bucket)
+	w.say(label(UpperFirst(pl.measures[0].name)), " by "+d.bucket)
 	hi, lo := extremes(res, pl.figureColumn(res))
 	switch {
 	case hi < 0:
 		w.Text(": no figures.")
 	case hi == lo && len(res.Rows) > 1:
-		w.Text(": every " + d.bucket + " with rows has **")
-		w.writeMeasure(pl, res, hi)
-		w.Text("**.")
+		w.say(": every "+d.bucket+" with rows has **", pl.figure(res, hi), "**.")
 	case hi == lo:
 		w.Text(": ")
 		w.writeLabels(pl, res, hi)
-		w.Text(" has **")
-		w.writeMeasure(pl, res, hi)
-		w.Text("**.")
+		w.say(" has **", pl.figure(res, hi), "**.")
 	default:
 		w.Text(" was highest " + preposition(d.bucket))
 		w.writeTied(pl, res, hi)
@@ -507,83 +504,60 @@ func (w *Writer) writeTied(pl *plan, res Result, row int) {
 	if len(same) > 3 {
 		w.Text(" and more " + pl.dims[0].bucket + "s")
 	}
-	w.Text(" with **")
-	w.writeMeasure(pl, res, row)
-	w.Text("**")
+	w.say(" with **", pl.figure(res, row), "**")
 }
 
 // hasGaps reports whether a period between the first and the last of a result has no row.
 func hasGaps(res Result, bucket string) bool {
-	at := func(row []any) (int, bool) {
-		s := Exact(row[0])
-		layout := map[string]string{
-			"year": "2006", "month": "2006-01", "week": time.DateOnly, "day": time.DateOnly,
-		}[bucket]
-		if y, q, ok := strings.Cut(s, "-Q"); ok && bucket == "quarter" {
-			year, err1 := strconv.Atoi(y)
-			quarter, err2 := strconv.Atoi(q)
-			return 4*year + quarter, err1 == nil && err2 == nil
+	at := func(row []any) (period, bool) {
+		ws, _ := tokenize(Exact(row[0]))
+		p, n := readCalendar(ws)
+		if day, err := time.Parse(time.DateOnly, p.from); err == nil && bucket == "week" {
+			p.to = day.AddDate(0, 0, 7).Format(time.DateOnly) // its first day stands for a week
 		}
-		t, err := time.Parse(layout, s)
-		if err != nil {
-			return 0, false
-		}
-		switch bucket {
-		case "year":
-			return t.Year(), true
-		case "month":
-			return 12*t.Year() + int(t.Month()), true
-		case "week":
-			return int(t.Unix() / (7 * 86400)), true
-		}
-		return int(t.Unix() / 86400), true
+		return p, n > 0
 	}
 	for i := 1; i < len(res.Rows); i++ {
 		a, ok1 := at(res.Rows[i-1])
 		b, ok2 := at(res.Rows[i])
-		if ok1 && ok2 && b-a > 1 {
+		if ok1 && ok2 && b.from > a.to {
 			return true
 		}
 	}
 	return false
 }
 
+// figureName returns the name of the first measure, or of its share.
+func (pl *plan) figureName() string {
+	name := pl.measures[0].name
+	if pl.share {
+		return "share of " + strings.TrimPrefix(strings.TrimPrefix(name, "total "), "number of ")
+	}
+	return name
+}
+
 // writeGroups writes a comparison of groups.
 func (w *Writer) writeGroups(pl *plan, res Result) {
-	what := pl.measures[0].name
-	if pl.share {
-		what = "share of " + strings.TrimPrefix(strings.TrimPrefix(what, "total "), "number of ")
-	}
+	what := pl.figureName()
 	hi, lo := extremes(res, pl.figureColumn(res))
 	switch {
 	case hi < 0 && pl.measures[0].col != nil && pl.measures[0].col.role == roleDate:
-		w.Text("Here is the ")
-		w.label(what)
-		w.Text(" of each ")
-		w.label(pl.dims[0].name)
-		w.Text(".")
+		w.say("Here is the ", label(what), " of each ", label(pl.dims[0].name), ".")
 	case hi < 0:
 		w.Text("There are groups, but no figures.")
 	case len(res.Rows) == 1:
 		w.Text("**")
 		w.writeLabels(pl, res, hi)
-		w.Text("**: ")
-		w.label(what)
-		w.Text(" ")
-		w.writeMeasure(pl, res, hi)
-		w.Text(".")
+		w.say("**: ", label(what), " ", pl.figure(res, hi), ".")
 	case pl.wantsFirstGroup():
-		w.writeTop(pl, res, hi, rankWord(pl), what)
+		w.writeTop(pl, res, hi, map[bool]string{true: "lowest", false: "highest"}[pl.order > 0], what)
 	case areAllEqual(res, pl.figureColumn(res)):
 		if pl.limit > 0 || res.Count > len(res.Rows) {
 			w.Text("These all have the same ")
 		} else {
 			w.Text("All have the same ")
 		}
-		w.label(what)
-		w.Text(", **")
-		w.writeMeasure(pl, res, hi)
-		w.Text("**.")
+		w.say(label(what), ", **", pl.figure(res, hi), "**.")
 	case pl.order > 0:
 		w.writeTop(pl, res, lo, "lowest", what)
 	case pl.limit > 0 || pl.order < 0:
@@ -591,8 +565,7 @@ func (w *Writer) writeGroups(pl *plan, res Result) {
 	default:
 		same := equalRows(res, pl.figureColumn(res), hi)
 		w.writeNames(pl, res, same)
-		w.Text(hasOrHave(pl, res, same) + "the highest ")
-		w.label(strings.TrimPrefix(what, "highest "))
+		w.say(hasOrHave(pl, res, same)+"the highest ", label(strings.TrimPrefix(what, "highest ")))
 		w.writeFigureOf(pl, res, same)
 		w.Text("; ")
 		same = equalRows(res, pl.figureColumn(res), lo)
@@ -610,18 +583,9 @@ func (w *Writer) writeGroups(pl *plan, res Result) {
 func (w *Writer) writeTop(pl *plan, res Result, row int, word, what string) {
 	same := equalRows(res, pl.figureColumn(res), row)
 	w.writeNames(pl, res, same)
-	w.Text(hasOrHave(pl, res, same) + "the " + word + " ")
-	w.label(strings.TrimPrefix(what, word+" "))
+	w.say(hasOrHave(pl, res, same)+"the "+word+" ", label(strings.TrimPrefix(what, word+" ")))
 	w.writeFigureOf(pl, res, same)
 	w.Text(".")
-}
-
-// rankWord returns the word for the first group of a ranking.
-func rankWord(pl *plan) string {
-	if pl.order > 0 {
-		return "lowest"
-	}
-	return "highest"
 }
 
 // equalRows returns the rows with the same figure as one row.
@@ -666,9 +630,7 @@ func hasOrHave(pl *plan, res Result, rows []int) string {
 
 // writeFigureOf writes the figure that rows share.
 func (w *Writer) writeFigureOf(pl *plan, res Result, rows []int) {
-	w.Text(", **")
-	w.writeMeasure(pl, res, rows[0])
-	w.Text("**")
+	w.say(", **", pl.figure(res, rows[0]), "**")
 	if len(rows) > 1 {
 		w.Text(" each")
 	}
@@ -687,7 +649,7 @@ func areAllEqual(res Result, col int) bool {
 
 // chartFor returns the chart that suits a result: a line for periods, bars for groups.
 func chartFor(pl *plan, res Result) (map[string]any, bool) {
-	if pl.kind != kindAggregate || pl.change != nil && pl.change.why || len(pl.dims) == 0 || len(pl.dims) > 2 ||
+	if pl.kind != kindAggregate || len(pl.dims) == 0 || len(pl.dims) > 2 ||
 		pl.chart == "none" || res.Count < 2 || len(res.Columns) < 2 {
 		return nil, false
 	}
@@ -710,10 +672,7 @@ func chartFor(pl *plan, res Result) (map[string]any, bool) {
 		kind == "pie" && (res.Count > 30 || len(pl.dims) > 1) {
 		return nil, false
 	}
-	title := pl.measures[0].name
-	if pl.share {
-		title = "share of " + strings.TrimPrefix(strings.TrimPrefix(title, "total "), "number of ")
-	}
+	title := pl.figureName()
 	spec := map[string]any{"result": res.ID, "type": kind, "x": res.Columns[0], "y": res.Columns[pl.figureColumn(res)],
 		"title": UpperFirst(title) + " by " + pl.dims[0].name, "thought": "A chart of the result."}
 	if len(pl.dims) == 2 {

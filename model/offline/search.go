@@ -21,21 +21,15 @@ var searchShapes = []struct {
 	re          *regexp.Regexp
 	words, from int // groups
 }{
-	{
-		regexp.MustCompile(please + `(?:search|look)\s+for\s+` + anyText +
-			`\s+in\s+(?:all\s+)?(?:the\s+|our\s+|my\s+)?([\pL\pN _.-]+?)` + tail), 1, 2,
-	},
-	{
-		regexp.MustCompile(please +
-			`search\s+(?:through\s+|in\s+)?(?:all\s+)?(?:the\s+|our\s+|my\s+)?([\pL\pN _.-]+?)\s+for\s+` + anyText +
-			tail), 2, 1,
-	},
-	{regexp.MustCompile(please +
-		`(?:find|search(?:\s+for)?|look\s+for|show|list|get|which|what)\s+(?:me\s+|us\s+)?(?:all\s+)?(?:the\s+|` +
-		`our\s+|my\s+|any\s+)?([\pL\pN _.-]+?)\s+(?:are\s+there\s+|are\s+)?` +
+	{asked(`(?:search|look)\s+for\s+` + anyText +
+		`\s+in\s+(?:all\s+)?(?:the\s+|our\s+|my\s+)?([\pL\pN _.-]+?)` + tail), 1, 2},
+	{asked(`search\s+(?:through\s+|in\s+)?(?:all\s+)?(?:the\s+|our\s+|my\s+)?([\pL\pN _.-]+?)\s+for\s+` + anyText +
+		tail), 2, 1},
+	{asked(`(?:find|search(?:\s+for)?|look\s+for|show|list|get|which|what)\s+(?:me\s+|us\s+)?(?:all\s+)?` +
+		`(?:the\s+|our\s+|my\s+|any\s+)?([\pL\pN _.-]+?)\s+(?:are\s+there\s+|are\s+)?` +
 		`(?:about|mentioning|(?:that|which)\s+(?:mention|speak\s+of|talk\s+about|are\s+about)|mention)\s+` + anyText +
 		tail), 2, 1},
-	{regexp.MustCompile(please + `search\s+for\s+` + anyText + tail), 1, 0},
+	{asked(`search\s+for\s+` + anyText + tail), 1, 0},
 }
 
 var documentWords = set("document doc text article note page entry entrie record row file message post report")
@@ -128,9 +122,8 @@ func (h *History) search(req model.Request) (a Answer, ok bool) {
 	c := h.Result(searchTool)
 	switch {
 	case len(s.tables) > 0:
-		w.Text("Where should I search? There are: ")
-		w.label(Clip(strings.Join(s.tables, ", ")))
-		w.Text(". Ask, for example: `search for … in " + Clip(s.tables[0]) + "`")
+		w.say("Where should I search? There are: ", label(Clip(strings.Join(s.tables, ", "))),
+			". Ask, for example: `search for … in "+Clip(s.tables[0])+"`")
 	case c == nil && req.NoTools:
 		w.Text("No search can be run at this point. Please ask again.")
 	case c == nil:
@@ -155,14 +148,11 @@ const maxFound = 10
 func (w *Writer) writeFound(s *search, c *Call) {
 	res, err := ParseResult(c)
 	if err != nil {
-		w.Text("I could not search: ")
-		w.label(strings.Join(strings.Fields(Clip(err.Error())), " "))
+		w.say("I could not search: ", label(strings.Join(strings.Fields(Clip(err.Error())), " ")))
 		return
 	}
 	quoted := func() {
-		w.Text(" of " + Clip(s.table) + " with “")
-		w.echo(Clip(strings.Trim(s.words, `"`)))
-		w.Text("”")
+		w.say(" of "+Clip(s.table)+" with “", echo(Clip(strings.Trim(s.words, `"`))), "”")
 	}
 	if len(res.Rows) == 0 {
 		w.Text("There is no row")
@@ -187,12 +177,8 @@ func (w *Writer) writeFound(s *search, c *Call) {
 	for r := range shown {
 		w.Text("\n- ")
 		if snippet > 1 {
-			w.Cell(res, r, 1, false, false)
-			w.Text(" (")
-			w.label(Clip(res.Columns[0]))
-			w.Text(" ")
-			w.Cell(res, r, 0, false, false)
-			w.Text(")")
+			w.say(cell{res, r, 1, false, false}, " (",
+				label(Clip(res.Columns[0])), " ", cell{res, r, 0, false, false}, ")")
 		} else {
 			w.Cell(res, r, 0, false, false)
 		}

@@ -141,7 +141,7 @@ var gold = []struct{ question, sql string }{
 		"SELECT strftime('%Y-%m', o.ordered_at), " + revenue + lines + "GROUP BY 1 ORDER BY 2 DESC LIMIT 1",
 	},
 	{"ordres by staus", "SELECT status, COUNT(*) FROM orders GROUP BY 1"},
-	{"list the emails of customers in Hamburg", "SELECT name, email FROM customers WHERE city = 'Hamburg'"},
+	{"list the emails of customers in Hamburg", "SELECT email FROM customers WHERE city = 'Hamburg'"},
 	{"SELECT COUNT(*) FROM products", "SELECT COUNT(*) FROM products"},
 }
 

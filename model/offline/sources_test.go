@@ -16,7 +16,7 @@ import (
 // evalSources opens the databases of the evaluation set. The questions here are not in the set.
 func evalSources(t testing.TB) catalog {
 	t.Helper()
-	paths, err := evalset.Materialize(t.TempDir())
+	paths, err := evalset.Frozen.Materialize(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,10 +63,7 @@ func TestPlannerAnswersQuestionsAboutOtherDatabases(t *testing.T) {
 		{"clinic", "first and last appointment", ""},
 		{"clinic", "average age of patients", ""},
 		{"clinic", "how many male patients over 50", ""},
-		{
-			"clinic", "appointments on Monday",
-			"SELECT COUNT(*) FROM appointments WHERE strftime('%w', appointment_date) = '1'",
-		},
+		{"clinic", "appointments on Monday", ""},
 		{
 			"saas", "how many tickets did Mira Hansen close",
 			"SELECT COUNT(*) FROM Ticket JOIN Agent USING (AgentId) WHERE AgentName = 'Mira Hansen' AND ClosedAt IS " +
@@ -125,11 +122,10 @@ func TestBestFittingSourceAnswers(t *testing.T) {
 	c := evalSources(t)
 	k := newTalk(t, c, offline.New(offline.Options{Catalog: c}), "clinic", "saas", "freight")
 	for _, g := range []struct{ question, table string }{
-		{
-			"How many tickets are there?", `"Ticket"`,
-		}, {
-			"by priority", `"Ticket"`,
-		}, {"shipments per carrier", `"shpmt"`}, {"How many patients live in Porto?", `"patients"`},
+		{"How many tickets are there?", `"Ticket"`},
+		{"by priority", `"Ticket"`},
+		{"shipments per carrier", `"shpmt"`},
+		{"How many patients live in Porto?", `"patients"`},
 	} {
 		if s := k.ask(g.question); !strings.Contains(s.sql, g.table) {
 			t.Errorf("%s: sql = %q, want it to read %s\n%s", g.question, s.sql, g.table, s.text)

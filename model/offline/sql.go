@@ -1,6 +1,8 @@
 package offline
 
 import (
+	"cmp"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -86,13 +88,12 @@ func (w *sqlWriter) condition(f filter) string {
 			}
 			return s + " = " + quoteText(v)
 		}
-		if f.col.intBool {
-			s += " = 1"
-		}
-		if f.not && f.col.intBool {
-			return w.col(f.col) + " = 0"
-		}
-		if f.not {
+		switch {
+		case f.col.intBool && f.not:
+			return s + " = 0"
+		case f.col.intBool:
+			return s + " = 1"
+		case f.not:
 			return "NOT " + s
 		}
 		return s
@@ -117,8 +118,6 @@ func (w *sqlWriter) condition(f filter) string {
 		s = "(" + strings.Join(parts, " OR ") + ")"
 	case opNever:
 		return w.neverExists(f)
-	case opWeekday:
-		s = w.onDays(f)
 	}
 	if f.not {
 		return "NOT (" + s + ")"
@@ -140,11 +139,8 @@ func (w *sqlWriter) inList(f filter) string {
 	if len(parts) == 1 {
 		s = c + " " + op + " " + parts[0]
 	}
-	if f.not {
-		if f.col.nullable {
-			return "(" + s + " OR " + c + " IS NULL)"
-		}
-		return s
+	if f.not && f.col.nullable {
+		return "(" + s + " OR " + c + " IS NULL)"
 	}
 	return s
 }
@@ -229,11 +225,8 @@ func (w *sqlWriter) joinTo(t *table) {
 		}
 		w.joined[e.to.t] = true
 		kind := " JOIN "
-		if e.from.nullable || w.joinedLeft(e.from.t) {
+		if w.pl.keepsUnmatched() && (e.from.nullable || w.joinedLeft(e.from.t)) {
 			kind = " LEFT JOIN "
-		}
-		if kind == " LEFT JOIN " && !w.pl.keepsUnmatched() {
-			kind = " JOIN "
 		}
 		w.joins = append(w.joins, kind+e.to.t.from()+alias(w.dialect, e.to.t)+" ON "+w.col(e.to)+" = "+w.col(e.from))
 	}
@@ -256,10 +249,14 @@ func (w *sqlWriter) value(m measure) string {
 	case m.times != nil:
 		return w.col(m.times) + " * " + w.col(m.col)
 	case m.since != nil:
+		days := w.dialect.Elapsed.Of(w.col(m.since), w.col(m.col))
 		if m.col.stamp && m.since.stamp {
-			return w.dialect.ElapsedTime.Of(w.moment(m.since), w.moment(m.col))
+			days = w.dialect.ElapsedTime.Of(w.moment(m.since), w.moment(m.col))
 		}
-		return w.dialect.Elapsed.Of(w.col(m.since), w.col(m.col))
+		if m.in == "d" {
+			return days
+		}
+		return formatNumber(unitRatio("d", m.in)) + " * (" + days + ")"
 	}
 	return w.col(m.col)
 }
@@ -267,12 +264,6 @@ func (w *sqlWriter) value(m measure) string {
 // measure returns an aggregate as SQL.
 func (w *sqlWriter) measure(m measure) string {
 	switch {
-	case m.agg == aggCount && m.entity != nil && w.pl.base.refTo(m.entity) != nil:
-		return "COUNT(DISTINCT " + w.col(w.pl.base.refTo(m.entity)) + ")"
-	case m.agg == aggCount:
-		return "COUNT(*)"
-	case m.agg == aggDistinct:
-		return "COUNT(DISTINCT " + w.value(m) + ")"
 	case m.agg == aggMargin:
 		return "100.0 * SUM(" + w.value(m) + ") / SUM(" + w.col(m.times) + " * " + w.col(m.col) + ")"
 	case m.agg == aggAvg && m.per != nil && m.col == nil:
@@ -282,7 +273,11 @@ func (w *sqlWriter) measure(m measure) string {
 	case m.agg == aggMedian:
 		return w.dialect.Median.Of(w.value(m))
 	}
-	return strings.ToUpper(m.agg) + "(" + w.value(m) + ")"
+	inner, agg := w.parts(m)
+	if inner == "1" {
+		inner = "*"
+	}
+	return fmt.Sprintf(agg, inner)
 }
 
 func (w *sqlWriter) tables() []*table {
@@ -335,10 +330,6 @@ func (pl *plan) sql(dialect *source.Dialect) string {
 	switch {
 	case pl.kind == kindList:
 		return w.list()
-	case pl.change != nil && pl.change.why:
-		return w.why()
-	case pl.change != nil:
-		return w.change()
 	case pl.wantsFirstGroup():
 		return w.withEquals()
 	}
@@ -347,8 +338,7 @@ func (pl *plan) sql(dialect *source.Dialect) string {
 
 // wantsFirstGroup reports whether the question asks only for the highest or the lowest group.
 func (pl *plan) wantsFirstGroup() bool {
-	return pl.kind == kindAggregate && pl.limit == 1 && pl.order != 0 && len(pl.dims) > 0 && len(pl.measures) > 0 &&
-		pl.change == nil && !pl.growth && !pl.running
+	return pl.kind == kindAggregate && pl.limit == 1 && pl.order != 0 && len(pl.dims) > 0 && len(pl.measures) > 0
 }
 
 // wantsFirstRow reports whether the question asks only for the row with the highest or the lowest figure, and shows
@@ -450,9 +440,6 @@ func (w *sqlWriter) aggregate() string {
 		sel = append(sel, w.share(m)+" AS "+w.dialect.Quote(m.as))
 	}
 	sql := w.finish("SELECT "+strings.Join(sel, ", ")+w.source()+w.where(), group)
-	if w.pl.growth || w.pl.running {
-		return w.overPeriods(sql)
-	}
 	if !w.bare && w.pl.chart == "line" && w.pl.order != 0 && len(w.pl.dims) > 0 && w.pl.dims[0].bucket != "" {
 		// a line chart needs its points in order of time
 		return "SELECT * FROM (" + sql + ") AS " + w.dialect.Quote("ranked") + " ORDER BY 1"
@@ -516,7 +503,7 @@ func (w *sqlWriter) order() string {
 	case pl.order != 0:
 		byMeasure(pl.order < 0)
 	case isRecurring(pl.dims[0].bucket) && w.wrapped:
-		keys = append(keys, positionInCycle(w.dialect.Quote(pl.dims[0].as), pl.dims[0].bucket))
+		keys = append(keys, "")
 	case isRecurring(pl.dims[0].bucket):
 		keys = append(keys, w.dialect.Parts[pl.dims[0].bucket].Order.Of(w.moment(pl.dims[0].col)))
 	case pl.dims[0].bucket != "":
@@ -568,13 +555,11 @@ func (w *sqlWriter) list() string {
 		return sql + w.where(w.col(pl.rankBy)+" = "+w.extremeValue()) + " ORDER BY 1" + w.dialect.First(1000)
 	}
 	sql += w.where(extra...)
-	switch {
-	case pl.rankBy != nil && pl.order < 0:
-		sql += " ORDER BY " + w.col(pl.rankBy) + " DESC"
-	case pl.rankBy != nil:
-		sql += " ORDER BY " + w.col(pl.rankBy)
-	case pl.base.key != nil:
-		sql += " ORDER BY " + w.col(pl.base.key)
+	if by := cmp.Or(pl.rankBy, pl.base.key); by != nil {
+		sql += " ORDER BY " + w.col(by)
+	}
+	if pl.rankBy != nil && pl.order < 0 {
+		sql += " DESC"
 	}
 	return sql + w.limit(1000)
 }

@@ -32,11 +32,11 @@ func (p *profile) person(base *table) *table {
 
 func (t *table) ofPeople() bool {
 	last := t.words[max(len(t.words)-1, 0):][0]
-	if personTables[last] || slices.ContainsFunc(english(last), func(w string) bool { return personTables[w] }) {
+	if personTables[last] || anyOf(english(last), personTables) {
 		return true
 	}
 	if len(t.p.tables) == 1 &&
-		(t.personNoun() != "" || slices.ContainsFunc(t.nouns, func(w string) bool { return personTables[w] })) {
+		(t.personNoun() != "" || anyOf(t.nouns, personTables)) {
 		return true
 	}
 	return slices.ContainsFunc(t.cols, func(c *column) bool {
@@ -53,7 +53,7 @@ func (t *table) personNoun() string {
 	for _, c := range t.cols {
 		ws := splitName(c.core)
 		switch n := len(ws); {
-		case c.role == roleMeasure && slices.ContainsFunc(ws, func(w string) bool { return countWords[w] }):
+		case c.role == roleMeasure && anyOf(ws, countWords):
 			return "" // a row counts several people
 		case n == 2 && personTables[ws[0]] && personTraits[ws[1]] && (who == "" || who == "person"):
 			who = ws[0]
@@ -77,18 +77,11 @@ var personTraits = set(
 
 // personColumn returns the only column of a table that names people: the driver, the customer.
 func (t *table) personColumn() *column {
-	var found *column
-	for _, c := range t.cols {
-		if c.role == roleDimension && slices.ContainsFunc(splitName(c.name), func(w string) bool {
-			return personTables[w] || slices.ContainsFunc(english(w), func(e string) bool { return personTables[e] })
-		}) {
-			if found != nil {
-				return nil
-			}
-			found = c
-		}
-	}
-	return found
+	return onlyOne(t.find(func(c *column) bool {
+		return c.role == roleDimension && slices.ContainsFunc(splitName(c.name), func(w string) bool {
+			return personTables[w] || anyOf(english(w), personTables)
+		})
+	}))
 }
 
 // linkPeople proposes the only table of people for "people".
@@ -97,16 +90,8 @@ func (ps *parser) linkPeople(i int) []item {
 	if !aged && !peopleWords[ps.ws[i].sing] && !peopleWords[ps.ws[i].low] || filler[ps.ws[i].low] {
 		return nil
 	}
-	var all, named []*table
-	for _, t := range ps.p.tables {
-		if t.ofPeople() {
-			all = append(all, t)
-			if ps.named[t] {
-				named = append(named, t)
-			}
-		}
-	}
-	if len(named) == 1 {
+	all := filtered(ps.p.tables, (*table).ofPeople)
+	if named := filtered(all, func(t *table) bool { return ps.named[t] }); len(named) == 1 {
 		all = named
 	}
 	if len(all) != 1 {
@@ -125,8 +110,7 @@ func (ps *parser) agedBy(base *table, it *item) *column {
 	if ages == nil || set("older younger aged")[ps.at(it.lo)] {
 		return ages
 	}
-	for k := range ps.items {
-		o := &ps.items[k]
+	for _, o := range ps.items {
 		if o.hi > it.lo || it.lo-o.hi > 1 || it.lo-o.hi == 1 && !set("are aged were is was who")[ps.at(o.hi)] {
 			continue
 		}
@@ -164,37 +148,7 @@ func (ps *parser) verbTable() *item {
 	return nil
 }
 
-// events returns the only table whose rows refer to those of t, or the only one of them that the question names.
-func (ps *parser) events(t *table) *table {
-	var all, named []*table
-	for _, o := range ps.p.tables {
-		if o != t && o.reaches(t) && o.eventful() && len(o.path(t)) == 1 {
-			all = append(all, o)
-			if ps.named[o] {
-				named = append(named, o)
-			}
-		}
-	}
-	if len(named) == 1 {
-		all = named
-	}
-	if len(all) != 1 {
-		return nil
-	}
-	return all[0]
-}
-
-// useClassifiers marks the words as used that only classify a column: "membership type", "the region name".
-func (ps *parser) useClassifiers() {
-	for _, it := range ps.items {
-		if it.kind != itColumn && it.kind != itTable || it.hi >= len(ps.ws) || ps.used[it.hi] || ps.ws[it.hi].stop {
-			continue
-		}
-		if it.kind == itColumn && it.col().role != roleDimension {
-			continue
-		}
-		if w := ps.ws[it.hi]; classifiers[w.sing] && (it.kind == itColumn || w.sing == "name") {
-			ps.used[it.hi] = true
-		}
-	}
+// hasEvents reports whether rows of another table refer to those of t.
+func (t *table) hasEvents() bool {
+	return slices.ContainsFunc(t.p.tables, func(o *table) bool { return o != t && len(o.path(t)) == 1 })
 }

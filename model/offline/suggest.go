@@ -29,7 +29,6 @@ func (pn *Planner) Suggest(ctx context.Context, name string, n int) ([]string, e
 	if err != nil {
 		return nil, err
 	}
-	all = slices.DeleteFunc(all, changeWords.MatchString)
 	return all[:max(0, min(n, len(all)))], nil
 }
 
@@ -173,14 +172,10 @@ func (p *profile) candidates() []string {
 	}
 	tables := slices.Clone(p.tables)
 	slices.SortStableFunc(tables, func(a, b *table) int { return b.interest() - a.interest() })
-	var trend, top, share, groups, counts, changes []string
-	if m, ok := p.revenue(nil); ok {
+	var trend, top, share, groups, counts []string
+	if m, ok := p.revenue(); ok {
 		if m.col.t.nearDate() != nil {
 			trend = append(trend, "Revenue by month")
-			if d := p.someDim(m.col.t); d != nil {
-				changes = append(changes,
-					"Where did revenue change most between the last two months, by "+d.title()+"?")
-			}
 		}
 		for _, t := range tables {
 			if len(t.label) > 0 && t.key != nil && m.col.t != t && m.col.t.reaches(t) {
@@ -208,16 +203,12 @@ func (p *profile) candidates() []string {
 		if date != nil && len(p.tables) > 1 {
 			trend = append(trend, "Number of "+rows+" per month")
 		}
-		if date != nil && len(dims) > 0 {
-			changes = append(changes,
-				"Where did the number of "+rows+" change most between the last two months, by "+dims[0].title()+"?")
-		}
 		for _, d := range dims[:min(2, len(dims))] {
 			share = append(share, "Share of "+rows+" by "+d.title())
 			groups = append(groups, "Number of "+rows+" by "+d.title())
 		}
 	}
-	return append(interleave(trend, top, share, groups, counts, changes), p.plainCandidates(tables)...)
+	return append(interleave(trend, top, share, groups, counts), p.plainCandidates(tables)...)
 }
 
 // plainCandidates returns questions that any table with rows can answer, even a view or a table with a single text
@@ -288,12 +279,8 @@ func (t *table) mainMeasure() *column {
 
 // goodDims returns columns with few values that are worth grouping by.
 func (t *table) goodDims() []*column {
-	var out []*column
-	for _, c := range t.cols {
-		if c.role == roleDimension && c.distinct > 1 && c.distinct <= 30 && c.distinct < c.nonNull &&
-			!strings.HasSuffix(c.title(), " id") && !strings.Contains(c.title(), "note") {
-			out = append(out, c)
-		}
-	}
-	return out
+	return t.find(func(c *column) bool {
+		return c.role == roleDimension && c.distinct > 1 && c.distinct <= 30 && c.distinct < c.nonNull &&
+			!strings.HasSuffix(c.title(), " id") && !strings.Contains(c.title(), "note")
+	})
 }

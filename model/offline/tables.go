@@ -3,7 +3,6 @@ package offline
 import (
 	"context"
 	"regexp"
-	"slices"
 	"strings"
 )
 
@@ -68,17 +67,4 @@ func (t *table) summary() string {
 		names = append(names, "…")
 	}
 	return Clip(t.name) + ": " + strings.Join(names, ", ")
-}
-
-// groupable returns the columns that rows of a table can be grouped by.
-func (p *profile) groupable(base *table) []string {
-	var names []string
-	for _, t := range append([]*table{base}, p.tables...) {
-		for _, c := range t.goodDims() {
-			if base.reaches(t) && !slices.Contains(names, c.title()) && len(names) < 6 {
-				names = append(names, c.title())
-			}
-		}
-	}
-	return names
 }

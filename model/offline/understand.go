@@ -1,6 +1,7 @@
 package offline
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/footnotehq/footnote/internal/spelling"
 	"github.com/footnotehq/footnote/source"
 )
 
@@ -190,27 +192,14 @@ func (pn *Planner) read(ctx context.Context, sources []string, q string, prev *r
 	if prev != nil {
 		near = []string{def}
 	}
-	no := func(words string) (*reading, error) { return pn.decline(ctx, near, def, words, q, answer) }
 	if asksForTables(q) {
 		return pn.tables(ctx, sources, def)
 	}
 	if isSQL(q) {
 		return pn.readSQL(ctx, sources, q)
 	}
-	if len(q) > 2000 {
-		return no("That is too long for fixed rules: please ask one short question.")
-	}
-	if words, ok := smallTalk(q); ok {
-		return no(words)
-	}
-	if words, ok := refusal(q); ok {
-		return no(words)
-	}
-	if words, ok := foreignWords(q); ok {
-		return no(words)
-	}
-	if words, ok := futureOrOpinion(q); ok {
-		return no(words)
+	if words, ok := withoutData(q); ok {
+		return pn.decline(ctx, near, def, words, q, answer)
 	}
 	c, err := pn.choose(ctx, sources, q, prev)
 	if err != nil {
@@ -352,20 +341,24 @@ func (a *attempt) words() string {
 			said = append(said, "“"+Clip(w)+"”")
 		}
 	}
-	what := " I do not know what " + strings.Join(said, ", ") + " means in this data."
-	offer := d.offer
+	where := "this data"
+	if a.profile != nil {
+		where = cmp.Or(a.profile.source, where)
+	}
+	what := "I couldn't find " + strings.Join(said, ", ") + " in " + where + "."
+	offer := ""
 	switch {
-	case offer != "" || a.profile == nil:
+	case a.profile == nil:
 	case a.profile.hasWords(d.words):
 		// do not suggest the words that were used
-		what = " I do not see what " + strings.Join(said, ", ") + " has to do with it."
+		what = "I don't see how " + strings.Join(said, ", ") + " fits into this question."
 	default:
 		offer = a.profile.didYouMean(d.words)
 	}
 	if d.reason != "" {
-		return d.reason + what + offer
+		return d.reason + " " + what + offer
 	}
-	return "I cannot answer that reliably:" + what + offer
+	return what + offer
 }
 
 // notComputed maps words to computations that need more than fixed rules.
@@ -404,7 +397,7 @@ func (p *profile) didYouMean(words []string) string {
 	if len(tables) == 0 {
 		return ""
 	}
-	return " I know of " + strings.Join(tables, ", ") + "."
+	return " It has " + strings.Join(tables, ", ") + "."
 }
 
 // areSimilar reports whether two words begin alike or differ only slightly.
@@ -416,7 +409,7 @@ func areSimilar(a, b string) bool {
 	for n < min(len(a), len(b)) && a[n] == b[n] {
 		n++
 	}
-	return n >= 4 && 5*n >= 2*max(len(a), len(b)) || n > 0 && len(a) > 5 && distance(a, b, 2) <= 2
+	return n >= 4 && 5*n >= 2*max(len(a), len(b)) || n > 0 && len(a) > 5 && spelling.Distance(a, b, 2) <= 2
 }
 
 // unavailableText names the sources that cannot be reached.
@@ -437,19 +430,11 @@ func (pn *Planner) profile(ctx context.Context, name string) (*profile, source.S
 func (p *profile) read(q string, before *plan) *attempt {
 	a := &attempt{question: q, profile: p}
 	p = p.without(q, before)
-	if before == nil {
-		ws, _ := tokenize(q)
-		p = p.inRoles(ws)
-	} else if before.p != nil && before.p.reduced {
-		p = before.p
-	}
 	ps := newParser(p, q)
 	a.linked = len(ps.items)
 	switch {
 	case causes.MatchString(q) && !p.namesCause(q):
-		ps.prev, a.follows = before, before != nil
-		a.plan, a.declined = ps.whyQuestion(before)
-		a.linked = len(ps.items)
+		a.declined = decline(noCauseWords)
 	case before != nil && isFollowUp(ps.ws):
 		p.readLeaning(a, ps, before)
 	default:
@@ -471,7 +456,7 @@ func (p *profile) readLeaning(a *attempt, ps *parser, before *plan) {
 		return
 	}
 	a.plan, a.declined, a.linked = p.follow(a.question, before)
-	points := slices.ContainsFunc(ps.ws, func(w word) bool { return referringWords[w.low] })
+	points := anySaid(ps.ws, referringWords)
 	if a.declined != nil && points {
 		return // read alone, it would no longer be about "those"
 	}
@@ -506,10 +491,7 @@ func (ps *parser) readAlone() (*plan, *declined) {
 		return nil, decline("There is no question in that.")
 	}
 	if len(ps.ws) >= maxWords {
-		return nil, decline("That is too long for fixed rules: please ask one short question.")
-	}
-	if pl, d, ok := ps.changeQuestion(); ok {
-		return pl, d
+		return nil, decline(tooLong)
 	}
 	return ps.parse()
 }

@@ -156,10 +156,6 @@ func TestWordsAreNotConfused(t *testing.T) {
 		"cost per visit by status":     "SELECT status, AVG(cost) FROM visits GROUP BY 1",
 		"number of doctors by floor": "SELECT floors.name, COUNT(*) FROM doctors JOIN floors ON " +
 			"floors.id = floor_id GROUP BY 1",
-		"difference in cost between 2023 and 2024": "SELECT SUM(CASE WHEN visited_on < '2024' THEN cost END), " +
-			"SUM(CASE WHEN visited_on > '2024' THEN cost END), SUM(CASE WHEN visited_on > '2024' THEN cost ELSE " +
-			"-cost END), 100.0 * SUM(CASE WHEN visited_on > '2024' THEN cost ELSE -cost END) / SUM(CASE WHEN " +
-			"visited_on < '2024' THEN cost END) FROM visits",
 		"total cost in the last quarter of 2024": "SELECT SUM(cost) FROM visits WHERE visited_on >= " +
 			"'2024-10-01' AND visited_on < '2025-01-01'",
 		"total cost by status pls": "SELECT status, SUM(cost) FROM visits GROUP BY 1",
@@ -182,20 +178,5 @@ func TestWordsAreNotConfused(t *testing.T) {
 			"GROUP BY 1 ORDER BY 2, 1 LIMIT 1",
 	} {
 		checkSame(t, g, "grid", gold, q)
-	}
-}
-
-// The answer names a part that changed in the same direction as the total.
-func TestNamedPartMovesWithTotal(t *testing.T) {
-	c := makeSource(t, "bills",
-		"CREATE TABLE bills (bill_id INTEGER PRIMARY KEY, billed_on TEXT, city TEXT, cost REAL)",
-		"INSERT INTO bills VALUES (1, '2023-02-01', 'Graz', 100), (2, '2023-03-01', 'Linz', 10), (3, '2023-04-01', "+
-			"'Wels', 100), (7, '2023-12-31', 'Wels', 1)",
-		"INSERT INTO bills VALUES (4, '2024-02-01', 'Graz', 30), (5, '2024-03-01', 'Linz', 90), (6, '2024-04-01', "+
-			"'Wels', 50), (8, '2024-12-31', 'Wels', 1)")
-	k := newTalk(t, c, offline.New(offline.Options{Catalog: c}), "bills")
-	if s := k.ask("why did cost fall in 2024, by city?"); !strings.Contains(s.text,
-		"By city, it fell most for **Graz**: -70") {
-		t.Errorf("the answer names a part that rose: %s", s.text)
 	}
 }

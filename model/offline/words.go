@@ -1,6 +1,8 @@
 package offline
 
 import (
+	"regexp"
+	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -10,15 +12,14 @@ import (
 
 // word is one token of a question.
 type word struct {
-	raw    string // as typed
-	low    string // folded: lower case, no accents
-	sing   string // low in the singular
-	stem   string // low without inflection
-	num    float64
-	isNum  bool
-	was    string // the typed word, if a typo was corrected
-	quoted bool
-	stop   bool // there is a comma, colon or other break before the word
+	raw   string // as typed
+	low   string // folded: lower case, no accents
+	sing  string // low in the singular
+	stem  string // low without inflection
+	num   float64
+	isNum bool
+	was   string // the typed word, if a typo was corrected
+	stop  bool   // there is a comma, colon or other break before the word
 }
 
 func newWord(raw string) word {
@@ -65,17 +66,12 @@ func fold(s string) string {
 }
 
 // irregular maps words to base forms that no rule finds.
-var irregular = map[string]string{
-	"people": "person", "men": "man", "women": "woman", "children": "child", "status": "status", "statuses": "status",
-	"data": "data", "bought": "buy", "sold": "sell", "spent": "spend", "paid": "pay", "born": "birth",
-	"weighs":    "weigh",
-	"countries": "country", "cities": "city", "series": "series", "species": "species", "sales": "sale",
-	"movies": "movie", "cookies": "cookie",
-	"business": "business", "address": "address", "analysis": "analysis", "bus": "bus", "buses": "bus", "gas": "gas",
-	"lens": "lens", "lenses": "lens", "news": "news", "indices": "index", "media": "media", "plus": "plus",
-	"less":    "less",
-	"shelves": "shelf", "boxes": "box", "taxes": "tax",
-}
+var irregular = meanings(`
+	person: people; man: men; woman: women; child: children; status: status statuses; data: data; buy: bought;
+	sell: sold; spend: spent; pay: paid; birth: born; weigh: weighs; country: countries; city: cities;
+	series: series; species: species; sale: sales; movie: movies; cookie: cookies; business: business;
+	address: address; analysis: analysis; bus: bus buses; gas: gas; lens: lens lenses; news: news; index: indices;
+	media: media; plus: plus; less: less; shelf: shelves; box: boxes; tax: taxes`)
 
 // singular returns the singular of a noun; most other words are unchanged.
 func singular(s string) string {
@@ -124,7 +120,7 @@ func stem(s string) string {
 
 const maxWords = 120
 
-// tokenize splits a question into words. Quoted text becomes one token.
+// tokenize splits a question into words.
 func tokenize(text string) (words []word, tooLong bool) {
 	rs := []rune(text)
 	broke := false
@@ -133,16 +129,6 @@ func tokenize(text string) (words []word, tooLong bool) {
 			return words, true
 		}
 		r := rs[i]
-		if (r == '"' || r == '“') && i+1 < len(rs) {
-			if end := quoteEnd(rs, i); end > i+1 {
-				for k, w := range splitWords(string(rs[i+1 : end])) {
-					w.quoted, w.stop = true, k == 0 && broke
-					words = append(words, w)
-				}
-				i, broke = end+1, false
-				continue
-			}
-		}
 		if !wordRune(r) && !strings.ContainsRune("<>=%€$£", r) {
 			title := r == '.' && len(words) > 0 && len(words[len(words)-1].low) <= 3 // Dr. Klein
 			broke = broke || strings.ContainsRune(",;:()?!.\n", r) && !title
@@ -158,15 +144,6 @@ func tokenize(text string) (words []word, tooLong bool) {
 		i += n
 	}
 	return words, false
-}
-
-func quoteEnd(rs []rune, i int) int {
-	for k := i + 1; k < len(rs) && k-i < 80; k++ {
-		if rs[k] == '"' || rs[k] == '”' {
-			return k
-		}
-	}
-	return -1
 }
 
 func wordRune(r rune) bool {
@@ -237,95 +214,32 @@ func splitWords(run string) []word {
 
 func startsDigit(s string) bool { return s != "" && s[0] >= '0' && s[0] <= '9' }
 
-var contraction = map[string]string{
-	"what's": "what is", "whats": "what is", "who's": "who is", "where's": "where is", "how's": "how is",
-	"that's": "that is",
-	"it's":   "it is", "isn't": "is not", "aren't": "are not", "wasn't": "was not", "weren't": "were not",
-	"don't":   "do not",
-	"doesn't": "does not", "didn't": "did not", "haven't": "have not", "hasn't": "has not", "hadn't": "had not",
-	"can't": "can not", "cannot": "can not", "couldn't": "could not", "won't": "will not", "i'm": "i am",
-	"i'd":   "i would",
-	"let's": "let us", "we've": "we have", "we're": "we are", "i've": "i have", "you're": "you are",
-	"they've": "they have",
-}
+var contraction = meanings(`
+	what is: what's whats; who is: who's; where is: where's; how is: how's; that is: that's; it is: it's;
+	is not: isn't; are not: aren't; was not: wasn't; were not: weren't; do not: don't; does not: doesn't;
+	did not: didn't; have not: haven't; has not: hasn't; had not: hadn't; can not: can't cannot;
+	could not: couldn't; will not: won't; i am: i'm; i would: i'd; let us: let's; we have: we've; we are: we're;
+	i have: i've; you are: you're; they have: they've`)
 
 var numberWords = map[string]float64{
-	"zero": 0, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9,
-	"ten":    10,
-	"eleven": 11, "twelve": 12, "fifteen": 15, "twenty": 20, "thirty": 30, "fifty": 50, "hundred": 100,
-	"thousand": 1000,
-	"dozen":    12,
+	"zero": 0, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8,
+	"nine": 9, "ten": 10, "eleven": 11, "twelve": 12, "fifteen": 15, "twenty": 20, "thirty": 30, "fifty": 50,
+	"hundred": 100, "thousand": 1000, "dozen": 12,
 }
+
+var numeral = regexp.MustCompile(`^(\d+(?:,\d{3})*(?:\.\d+)?)([km]?)$`)
 
 // parseNumber reads 12, 1,500, 2.5, 10k, 3m and number words.
 func parseNumber(low string) (float64, bool) {
 	if n, ok := numberWords[low]; ok {
 		return n, true
 	}
-	if !startsDigit(low) {
+	m := numeral.FindStringSubmatch(low)
+	if m == nil || len(m[1]) > 20 {
 		return 0, false
 	}
-	scale := 1.0
-	switch {
-	case strings.HasSuffix(low, "k"):
-		scale, low = 1e3, low[:len(low)-1]
-	case strings.HasSuffix(low, "m"):
-		scale, low = 1e6, low[:len(low)-1]
-	}
-	whole, dec, seen := 0.0, 0.0, 0
-	for i, part := range strings.Split(low, ".") {
-		if i > 1 {
-			return 0, false
-		}
-		for k, group := range strings.Split(part, ",") {
-			if k > 0 && len(group) != 3 || group == "" {
-				return 0, false
-			}
-			for _, c := range group {
-				if c < '0' || c > '9' || seen > 17 {
-					return 0, false
-				}
-				seen++
-				if i == 0 {
-					whole = whole*10 + float64(c-'0')
-				} else {
-					dec = dec*10 + float64(c-'0')
-				}
-			}
-		}
-		if i == 1 {
-			for range len(part) {
-				dec /= 10
-			}
-		}
-	}
-	return (whole + dec) * scale, true
-}
-
-// distance returns the number of edits between two words (swapping neighbours is one), at most limit+1.
-func distance(a, b string, limit int) int {
-	if d := len(a) - len(b); d > limit || -d > limit {
-		return limit + 1
-	}
-	prev2, prev, cur := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
-	for j := range prev {
-		prev[j] = j
-	}
-	for i := 1; i <= len(a); i++ {
-		cur[0] = i
-		for j := 1; j <= len(b); j++ {
-			cost := 1
-			if a[i-1] == b[j-1] {
-				cost = 0
-			}
-			cur[j] = min(prev[j]+1, cur[j-1]+1, prev[j-1]+cost)
-			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
-				cur[j] = min(cur[j], prev2[j-2]+1)
-			}
-		}
-		prev2, prev, cur = prev, cur, prev2
-	}
-	return prev[len(b)]
+	n, err := strconv.ParseFloat(strings.ReplaceAll(m[1], ",", ""), 64)
+	return n * map[string]float64{"": 1, "k": 1e3, "m": 1e6}[m[2]], err == nil
 }
 
 // splitName splits a column's or table's name into words: snake_case, kebab-case, CamelCase, blanks. Digits stay with

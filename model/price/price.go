@@ -77,14 +77,13 @@ type Model struct {
 func (m Model) Thinks(kind string) bool { return slices.Contains(m.Thinking.Types, kind) }
 
 type file struct {
-	Date      time.Time        `yaml:"date"`
+	Date      time.Time        `yaml:"date"` // of the data, for people who read the file
 	WebSearch Rate             `yaml:"web_search"`
 	Models    map[string]Model `yaml:"models"`
 }
 
 // Table is a price list. It is read-only and safe for concurrent use.
 type Table struct {
-	date    time.Time
 	search  Rate // per thousand searches
 	models  map[string]Model
 	highest Band // the highest known price of each kind
@@ -103,7 +102,7 @@ func Load(override []byte) (*Table, error) {
 			return nil, fmt.Errorf("prices from the configuration: %w", err)
 		}
 	}
-	t := &Table{date: f.Date, search: f.WebSearch, models: f.Models}
+	t := &Table{search: f.WebSearch, models: f.Models}
 	for id, m := range t.models {
 		if err := check(m); err != nil {
 			return nil, fmt.Errorf("prices of %s: %w", id, err)
@@ -133,10 +132,9 @@ func overlay(f *file, override []byte) error {
 		return err
 	}
 	over := struct {
-		Date      *time.Time           `yaml:"date"`
 		WebSearch *Rate                `yaml:"web_search"`
 		Models    map[string]yaml.Node `yaml:"models"`
-	}{&f.Date, &f.WebSearch, nil}
+	}{&f.WebSearch, nil}
 	if err := yaml.Unmarshal(override, &over); err != nil {
 		return err
 	}
@@ -165,9 +163,6 @@ func check(m Model) error {
 	}
 	return nil
 }
-
-// Date returns the day the data was collected.
-func (t *Table) Date() time.Time { return t.date }
 
 // Names returns the ids of all known models, sorted.
 func (t *Table) Names() []string { return slices.Sorted(maps.Keys(t.models)) }
@@ -202,9 +197,7 @@ func (t *Table) band(model string, prompt int64) (b Band, known bool) {
 // of a single call: bands depend on the size of a prompt.
 func (t *Table) Cost(model string, u footnote.Usage) footnote.Cost {
 	b, known := t.band(model, u.Prompt())
-	sum := times(u.Input, b.Input) +
-		times(u.CacheWrite5m, b.Write5m) +
-		times(u.CacheWrite1h, b.Write1h) +
+	sum := times(u.Input, b.Input) + times(u.CacheWrite5m, b.Write5m) + times(u.CacheWrite1h, b.Write1h) +
 		times(u.CacheRead, b.Read) +
 		times(u.Output, b.Output)
 	micro := ceilDiv(sum, 1_000_000) + ceilDiv(times(u.Searches, t.search), 1_000)

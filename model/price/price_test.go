@@ -105,9 +105,6 @@ models:
 	if m.MaxOutput != 128_000 || !m.PrefixCheck || m.Bands[0].Read != 1 {
 		t.Errorf("overlaid model = %+v", m)
 	}
-	if table.Date().Year() != 2027 {
-		t.Errorf("date = %v", table.Date())
-	}
 	for _, bad := range []string{
 		"colour: red", "models: {x: {price: 3}}", "models: {x: {context: 5}}",
 		"models: {x: {bands: [{input: -1}]}}", "models: {x: {bands: [{input: 0.1234567}]}}",

@@ -31,11 +31,10 @@ type question struct {
 }
 
 type chatRun struct {
-	seq    int64    // of its first event
-	asked  question // what it answers
-	parked int64    // of the event that last parked it
-	failed bool
-	ended  bool
+	seq           int64    // of its first event
+	asked         question // what it answers
+	parked        int64    // of the event that last parked it
+	failed, ended bool
 }
 
 type chatCall struct {
@@ -68,13 +67,16 @@ func (c *Chat) Apply(ev footnote.Event) {
 		}
 	case footnote.RunStarted:
 		c.runs[ev.Run] = &chatRun{seq: ev.Seq}
+		if choice := b.Choice; choice != nil {
+			c.Opened.Model = choice.Model
+		}
 		if n := len(c.asks); n > 0 {
 			c.asks[n-1].run = ev.Run
 			c.runs[ev.Run].asked = c.asks[n-1]
 		}
 	case footnote.AssistantMessage:
-		for _, b := range blocksOf(b) {
-			if b.Type == model.ToolUseBlock {
+		for _, b := range agent.Shown(b.Blocks) {
+			if b.Kind == model.ToolUseBlock {
 				c.calls[b.ID] = &chatCall{run: ev.Run}
 			}
 		}
@@ -121,18 +123,18 @@ func userID(seq int64, m footnote.UserMessage) string {
 	return "msg_" + itoa(seq)
 }
 
-// Shown identifies a run to show again instead of starting one: its events after After.
-type Shown struct {
+// Replay names a run to show again instead of starting one.
+type Replay struct {
 	Run   string
-	After int64
+	After int64 // the event after which to begin
 }
 
-// Plan is the action for a post: submit Turn or, when Again is set, show an earlier run.
+// Plan is the action for a post: submit Turn or, when Replay is set, show an earlier run.
 type Plan struct {
-	Turn  agent.Turn
-	Again *Shown
-	// Late is the run to show if the engine finds that Turn has nothing new.
-	Late Shown
+	Turn   agent.Turn
+	Replay *Replay
+	// IfNothingNew is the run to show if the engine finds that Turn has nothing new.
+	IfNothingNew Replay
 }
 
 // Plan decides what a post means in this chat, and completes its turn. It returns Conflict when the post does not match
@@ -164,7 +166,7 @@ func (c *Chat) ask(t agent.Turn, p Post) (Plan, error) {
 	t.Text, t.Context, t.MessageID = p.Text, p.Files, p.ID
 	if i := c.find(p.About); p.About != "" && i >= 0 {
 		if shown, ok := c.beingAnswered(i, p); ok {
-			return Plan{Again: &shown}, nil
+			return Plan{Replay: &shown}, nil
 		}
 		t.Edit = c.asks[i].seq
 		return Plan{Turn: t}, nil
@@ -183,17 +185,17 @@ func (c *Chat) ask(t agent.Turn, p Post) (Plan, error) {
 		t.Edit = q.seq
 		return Plan{Turn: t}, nil
 	}
-	return Plan{Again: &Shown{Run: q.run, After: r.seq - 1}}, nil
+	return Plan{Replay: &Replay{Run: q.run, After: r.seq - 1}}, nil
 }
 
 // beingAnswered returns the run that answers a message at this moment, if a post has the same message again.
-func (c *Chat) beingAnswered(i int, p Post) (Shown, bool) {
+func (c *Chat) beingAnswered(i int, p Post) (Replay, bool) {
 	q := c.asks[i]
 	r := c.runs[q.run]
 	if i != len(c.asks)-1 || q.id != p.ID || q.text != p.Text || r == nil || r.ended || r.parked > 0 {
-		return Shown{}, false
+		return Replay{}, false
 	}
-	return Shown{Run: q.run, After: r.seq - 1}, true
+	return Replay{Run: q.run, After: r.seq - 1}, true
 }
 
 // regenerate plans another answer to a message: the one before the named answer, or the last one. A message
@@ -212,12 +214,11 @@ func (c *Chat) regenerate(t agent.Turn, p Post) (Plan, error) {
 	case about != "" && i >= 0:
 		t.Regenerate, t.Edit = true, c.asks[i].seq
 	case !p.User && p.About != "":
-		return Plan{}, footnote.Errorf(footnote.Conflict,
-			"The answer to regenerate is not in this conversation.")
+		return Plan{}, footnote.Errorf(footnote.Conflict, "The answer to regenerate is not in this conversation.")
 	case !p.User:
 		return Plan{}, footnote.Errorf(footnote.Conflict, "There is no question to answer again.")
 	case p.Text == "" && p.Files == "":
-		return Plan{}, footnote.Errorf(footnote.InvalidRequest, "The message is empty.")
+		return Plan{}, footnote.Invalidf("The message is empty.")
 	default:
 		t.Text, t.Context, t.MessageID = p.Text, p.Files, p.ID
 	}
@@ -233,7 +234,7 @@ func (c *Chat) continued(t agent.Turn, p Post) (Plan, error) {
 		if call == nil {
 			return footnote.Errorf(footnote.CallUnknown, "No call %.100q waits for an answer in this conversation.", id)
 		}
-		plan.Late = Shown{Run: call.run, After: max(plan.Late.After, call.park)}
+		plan.IfNothingNew = Replay{Run: call.run, After: max(plan.IfNothingNew.After, call.park)}
 		return nil
 	}
 	fresh := t
@@ -274,10 +275,10 @@ func (c *Chat) continued(t agent.Turn, p Post) (Plan, error) {
 }
 
 // Running returns the given run, and where it begins, if it has neither ended nor parked.
-func (c *Chat) Running(run string) (Shown, bool) {
+func (c *Chat) Running(run string) (Replay, bool) {
 	r := c.runs[run]
 	if r == nil || r.ended {
-		return Shown{}, false
+		return Replay{}, false
 	}
-	return Shown{Run: run, After: r.seq - 1}, true
+	return Replay{Run: run, After: r.seq - 1}, true
 }

@@ -16,7 +16,6 @@ import (
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/agent"
 	"github.com/footnotehq/footnote/internal/strictjson"
-	"github.com/footnotehq/footnote/model"
 	"github.com/footnotehq/footnote/protocol"
 	"github.com/footnotehq/footnote/tool"
 )
@@ -24,24 +23,23 @@ import (
 // Dialect is the newest major version of the SDK whose chunks a client accepts.
 type Dialect int
 
-// The dialects. Every version from 5 on accepts Core.
+// The dialects. Every version from 5 on accepts Core. A client that states none gets the same chunks, and a text where
+// it must ask for an approval, because a page that does not know how would seem to hang.
 const (
+	Unstated Dialect = 0
+
 	Core Dialect = 5
 	V6   Dialect = 6 // adds approvals
 	V7   Dialect = 7
 )
 
-// ParseDialect reads a dialect: "5", "6" or "7"; empty is Core.
+// ParseDialect reads a dialect: "5", "6" or "7"; empty is Unstated.
 func ParseDialect(s string) (Dialect, error) {
-	switch s {
-	case "", "5":
-		return Core, nil
-	case "6":
-		return V6, nil
-	case "7":
-		return V7, nil
+	d, ok := map[string]Dialect{"": Unstated, "5": Core, "6": V6, "7": V7}[s]
+	if !ok {
+		return 0, footnote.Invalidf("The dialect must be 5, 6 or 7.")
 	}
-	return 0, footnote.Errorf(footnote.InvalidRequest, "The dialect must be 5, 6 or 7.")
+	return d, nil
 }
 
 // AskTool is the name of the call that asks a client of the Core dialect to approve another call. Its id is
@@ -50,9 +48,9 @@ const AskTool = "ask_approval"
 
 // Options are the inputs of an Encoder and of Messages besides the events.
 type Options struct {
-	Dialect      Dialect // default Core
-	Run          string  // the run to show; Messages ignores it
-	Conversation string  // included in the metadata, if set
+	Dialect      Dialect
+	Run          string // the run to show; Messages ignores it
+	Conversation string // included in the metadata, if set
 	Tools        []agent.ToolInfo
 	// Unfinished makes Messages include the stored part of a running run. Do not set it for a page that
 	// resumes the stream, which delivers the whole message.
@@ -69,6 +67,13 @@ func (o Options) kinds() map[string]kind {
 		m[t.Name] = kind{client: t.Side == tool.Client, asks: t.Verdict == agent.Ask || t.Checked}
 	}
 	return m
+}
+
+// approvalText tells the user of a page that stated no dialect that a call waits for approval.
+func approvalText(toolName string) string {
+	return "The call of " + toolName + " needs your approval. If this page shows no buttons for it, approve it in " +
+		"Footnote's own app, or send another message to continue without it. The page's developer finds in " +
+		"docs/protocols.md how a page asks for approvals."
 }
 
 // messageID returns the id of the message that shows a run.
@@ -98,6 +103,7 @@ type Tokens struct {
 	Total     int64 `json:"totalTokens"`
 	Reasoning int64 `json:"reasoningTokens"`
 	Cached    int64 `json:"cachedInputTokens"`
+	Weighted  int64 `json:"weightedTokens"` // Total times the multiplier of the tier, as it counts against limits
 }
 
 // Money is the cost of an answer.
@@ -112,9 +118,10 @@ type Feedback struct {
 	Words string `json:"words,omitempty"`
 }
 
-func tokens(u footnote.Usage) *Tokens {
+func tokens(u footnote.Usage, weight int64) *Tokens {
 	return &Tokens{
 		Input: u.Prompt(), Output: u.Output, Total: u.Prompt() + u.Output, Reasoning: u.Thinking, Cached: u.CacheRead,
+		Weighted: u.Weighted(weight),
 	}
 }
 
@@ -152,41 +159,10 @@ type Result struct {
 }
 
 func resultOf(call string, r footnote.StoredResult) Result {
-	columns := r.Columns
-	if columns == nil {
-		columns = []footnote.Column{}
-	}
 	return Result{
-		ID: r.ID, ToolCallID: call, Source: r.Source, SQL: r.SQL, Columns: columns, RowCount: r.RowCount,
-		Truncated: r.Truncated,
+		ID: r.ID, ToolCallID: call, Source: r.Source, SQL: r.SQL, Columns: append([]footnote.Column{}, r.Columns...),
+		RowCount: r.RowCount, Truncated: r.Truncated,
 	}
-}
-
-// block is the visible part of a block in a model's message.
-type block struct {
-	Type     string
-	Text     string
-	Thinking string
-	ID       string
-	Name     string
-	Input    json.RawMessage
-}
-
-// blocksOf returns the blocks of a message; a hidden block has an empty type. A call that gives the final
-// answer becomes the text that was shown for it.
-func blocksOf(m footnote.AssistantMessage) []block {
-	blocks := make([]block, len(m.Blocks))
-	for _, b := range agent.Shown(m.Blocks) {
-		switch b.Kind {
-		case model.TextBlock:
-			blocks[b.Index] = block{Type: b.Kind, Text: b.Text}
-		case model.ThinkingBlock:
-			blocks[b.Index] = block{Type: b.Kind, Thinking: b.Text}
-		case model.ToolUseBlock:
-			blocks[b.Index] = block{Type: b.Kind, ID: b.ID, Name: b.Name, Input: b.Input}
-		}
-	}
-	return blocks
 }
 
 // outputOf returns a result's content for a page: as JSON if it is an object or array, and as a string

@@ -6,6 +6,7 @@ import (
 
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/agent"
+	"github.com/footnotehq/footnote/internal/strictjson"
 	"github.com/footnotehq/footnote/model"
 	"github.com/footnotehq/footnote/protocol"
 )
@@ -22,6 +23,7 @@ type Encoder struct {
 	calls   map[string]*call
 	waiting map[string]bool // calls that the parked run waits for
 	usage   footnote.Usage
+	weight  int64
 	cost    footnote.Cost
 	step    int    // newest step shown
 	whole   int    // newest step whose message is complete
@@ -48,16 +50,15 @@ type Encoder struct {
 
 // call is a tool call of the run.
 type call struct {
-	id, name  string
-	input     []byte
-	client    bool // the browser runs it
-	hidden    bool // not shown until a person approves it
-	begun     bool // shown, perhaps without its input
-	available bool // shown with its input
-	ended     bool // shown with its result, or known to the client
-	approval  string
-	decided   bool
-	denied    bool
+	id, name        string
+	input           []byte
+	client          bool // the browser runs it
+	hidden          bool // not shown until a person approves it
+	begun           bool // shown, perhaps without its input
+	available       bool // shown with its input
+	ended           bool // shown with its result, or known to the client
+	approval        string
+	decided, denied bool
 }
 
 // NewEncoder returns an encoder for a run.
@@ -132,7 +133,7 @@ func (e *Encoder) Fail(dst []byte, err error) []byte {
 	if e.started {
 		dst = e.closing(dst)
 	}
-	dst = chunk(dst, "error").str("errorText", footnote.MessageOf(err)).end()
+	dst = end(chunk(dst, "error").Text("errorText", footnote.MessageOf(err)))
 	dst = append(dst, doneFrame...)
 	e.done, e.err = true, err
 	return dst
@@ -156,19 +157,18 @@ func (e *Encoder) Delta(dst []byte, d footnote.Delta) []byte {
 	return dst
 }
 
+// partKind maps the kinds of blocks with text to the kinds of their parts.
+var partKind = map[string]string{model.TextBlock: "text", model.ThinkingBlock: "reasoning"}
+
 func (e *Encoder) blockStarted(dst []byte, d footnote.Delta) []byte {
 	dst = e.endPart(dst)
 	switch d.Kind {
-	case model.TextBlock:
-		e.kind, e.pending = "text", "t"+blockKey(d.Step, d.Index)
-	case model.ThinkingBlock:
-		e.kind, e.pending = "reasoning", "r"+blockKey(d.Step, d.Index)
+	case model.TextBlock, model.ThinkingBlock:
+		e.kind = partKind[d.Kind]
+		e.pending = e.kind[:1] + blockKey(d.Step, d.Index)
 	case model.ToolUseBlock:
 		if c := e.call(d.ID, d.Name); !c.hidden {
-			dst = e.begin(e.start(dst), d.Step)
-			e.shown = [2]int{d.Step, d.Attempt}
-			e.blocks[blockKey(d.Step, d.Index)] = true
-			dst = e.toolStart(dst, c)
+			dst = e.toolStart(e.showBlock(dst, d), c)
 		}
 	}
 	return dst
@@ -178,20 +178,22 @@ func (e *Encoder) blockGrew(dst []byte, d footnote.Delta) []byte {
 	switch d.Kind {
 	case model.TextBlock, model.ThinkingBlock:
 		if e.pending != "" {
-			dst = e.begin(e.start(dst), d.Step)
-			e.shown = [2]int{d.Step, d.Attempt}
-			e.blocks[blockKey(d.Step, d.Index)] = true
-			dst = e.openPart(dst)
+			dst = e.openPart(e.showBlock(dst, d))
 		}
 		dst = e.grow(dst, d.Escaped)
 	case model.ToolUseBlock:
 		if c := e.calls[d.ID]; c != nil && c.begun {
-			dst = append(chunk(dst, "tool-input-delta").str("toolCallId", d.ID), `,"inputTextDelta":"`...)
-			dst = append(dst, d.Escaped...)
-			dst = append(dst, "\"}\n\n"...)
+			dst = end(chunk(dst, "tool-input-delta").Text("toolCallId", d.ID).Escaped("inputTextDelta", d.Escaped))
 		}
 	}
 	return dst
+}
+
+// showBlock opens the step of a block that is shown as deltas.
+func (e *Encoder) showBlock(dst []byte, d footnote.Delta) []byte {
+	e.shown = [2]int{d.Step, d.Attempt}
+	e.blocks[blockKey(d.Step, d.Index)] = true
+	return e.begin(e.start(dst), d.Step)
 }
 
 // stepBroke ends the parts that an interrupted model call had begun. A new step follows.
@@ -210,8 +212,9 @@ func (e *Encoder) abandon(dst []byte) []byte {
 		if !c.begun || c.available {
 			continue
 		}
-		dst = chunk(dst, "tool-input-error").str("toolCallId", id).str("toolName", c.name).
-			raw("input", []byte("{}")).str("errorText", "The call was broken off.").flag("providerExecuted").end()
+		broken := chunk(dst, "tool-input-error").Text("toolCallId", id).Text("toolName", c.name)
+		broken = broken.Raw("input", []byte("{}")).Text("errorText", "The call was broken off.")
+		dst = end(broken.Bool("providerExecuted", true))
 		delete(e.calls, id)
 	}
 	return dst
@@ -229,7 +232,10 @@ func (e *Encoder) Event(dst []byte, ev footnote.Event) []byte {
 	case footnote.Opened:
 		e.meta.Assistant, e.meta.Model = b.Assistant, b.Model
 	case footnote.RunStarted:
-		e.meta.Created = timeOf(ev.Time)
+		e.meta.Created, e.weight = timeOf(ev.Time), b.Weight
+		if c := b.Choice; c != nil {
+			e.meta.Model = c.Model
+		}
 	case footnote.RunResumed:
 		clear(e.waiting)
 	case footnote.AssistantMessage:
@@ -258,9 +264,7 @@ func (e *Encoder) Event(dst []byte, ev footnote.Event) []byte {
 }
 
 // About sets what the conversation was opened with, for a run that is not its first.
-func (e *Encoder) About(o footnote.Opened) {
-	e.meta.Assistant, e.meta.Model = o.Assistant, o.Model
-}
+func (e *Encoder) About(o footnote.Opened) { e.meta.Assistant, e.meta.Model = o.Assistant, o.Model }
 
 func (e *Encoder) titled(dst []byte, t footnote.Titled) []byte {
 	if e.title = t.Title; e.started {
@@ -275,7 +279,7 @@ func (e *Encoder) sendTitle(dst []byte) []byte {
 	}
 	data := mustJSON(map[string]string{"title": e.title})
 	e.title = ""
-	return chunk(dst, "data-title").raw("data", data).flag("transient").end()
+	return end(chunk(dst, "data-title").Raw("data", data).Bool("transient", true))
 }
 
 // message writes the part of a complete message that was not shown as deltas.
@@ -283,14 +287,11 @@ func (e *Encoder) message(dst []byte, m footnote.AssistantMessage) []byte {
 	dst = e.endPart(e.start(dst))
 	e.whole = m.Step
 	e.usage, e.cost = e.usage.Add(m.Usage), e.cost.Add(m.Cost)
-	for i, b := range blocksOf(m) {
-		seen := e.blocks[blockKey(m.Step, i)]
+	for _, b := range agent.Shown(m.Blocks) {
 		switch {
-		case b.Type == model.TextBlock && !seen && b.Text != "":
-			dst = e.wholePart(dst, "text", m.Step, i, b.Text)
-		case b.Type == model.ThinkingBlock && !seen && b.Thinking != "":
-			dst = e.wholePart(dst, "reasoning", m.Step, i, b.Thinking)
-		case b.Type == model.ToolUseBlock:
+		case b.Kind != model.ToolUseBlock && b.Text != "" && !e.blocks[blockKey(m.Step, b.Index)]:
+			dst = e.wholePart(dst, partKind[b.Kind], m.Step, b.Index, b.Text)
+		case b.Kind == model.ToolUseBlock:
 			c := e.call(b.ID, b.Name)
 			c.input = compact(b.Input)
 			if dst = e.begin(dst, m.Step); !c.hidden {
@@ -330,7 +331,7 @@ func (e *Encoder) call(id, name string) *call {
 func (e *Encoder) toolStart(dst []byte, c *call) []byte {
 	dst = e.closePart(dst)
 	e.tools, c.begun = true, true
-	return chunk(dst, "tool-input-start").str("toolCallId", c.id).str("toolName", c.name).executed(c).end()
+	return end(executed(chunk(dst, "tool-input-start").Text("toolCallId", c.id).Text("toolName", c.name), c))
 }
 
 func (e *Encoder) toolInput(dst []byte, c *call) []byte {
@@ -338,8 +339,8 @@ func (e *Encoder) toolInput(dst []byte, c *call) []byte {
 		dst = e.toolStart(dst, c)
 	}
 	e.tools, c.available = true, true
-	return chunk(dst, "tool-input-available").str("toolCallId", c.id).str("toolName", c.name).raw("input",
-		c.input).executed(c).end()
+	input := chunk(dst, "tool-input-available").Text("toolCallId", c.id).Text("toolName", c.name).Raw("input", c.input)
+	return end(executed(input, c))
 }
 
 // asked asks the user for approval. For calls that the browser runs, and for clients that do not know
@@ -352,16 +353,19 @@ func (e *Encoder) asked(dst []byte, b footnote.ApprovalAsked) []byte {
 	c.approval = b.ApprovalID
 	dst = e.start(dst)
 	if e.opt.Dialect >= V6 && !c.client {
-		return chunk(dst, "tool-approval-request").str("approvalId", b.ApprovalID).str("toolCallId", c.id).end()
+		return end(chunk(dst, "tool-approval-request").Text("approvalId", b.ApprovalID).Text("toolCallId", c.id))
 	}
 	dst = e.begin(dst, e.whole)
-	e.tools = true
-	ask := chunk(dst, "tool-input-available").str("toolCallId", b.ApprovalID).str("toolName", AskTool).raw("input",
-		askInput(c))
-	if e.settled[b.ApprovalID] {
-		ask = ask.flag("providerExecuted")
+	if e.opt.Dialect == Unstated {
+		dst = e.textPart(dst, "text", b.ApprovalID, approvalText(c.name))
 	}
-	return ask.end()
+	e.tools = true
+	ask := chunk(dst, "tool-input-available").Text("toolCallId", b.ApprovalID).Text("toolName", AskTool)
+	ask = ask.Raw("input", askInput(c))
+	if e.settled[b.ApprovalID] {
+		ask = ask.Bool("providerExecuted", true)
+	}
+	return end(ask)
 }
 
 // askInput returns what a person needs to know about a call that waits for approval.
@@ -371,7 +375,7 @@ func askInput(c *call) []byte {
 		ToolCallID string `json:"toolCallId"`
 		ToolName   string `json:"toolName"`
 		Input      any    `json:"input"`
-	}{c.approval, c.id, c.name, jsonRaw(c.input)})
+	}{c.approval, c.id, c.name, compact(c.input)})
 }
 
 func (e *Encoder) given(dst []byte, b footnote.ApprovalGiven) []byte {
@@ -386,14 +390,14 @@ func (e *Encoder) given(dst []byte, b footnote.ApprovalGiven) []byte {
 	}
 	switch {
 	case e.opt.Dialect < V6 || c.client:
-		return chunk(e.start(dst), "tool-output-available").str("toolCallId", b.ApprovalID).raw("output",
-			decisionOf(b)).end()
+		w := chunk(e.start(dst), "tool-output-available").Text("toolCallId", b.ApprovalID)
+		return end(w.Raw("output", decisionOf(b)))
 	case e.opt.Dialect >= V7:
-		w := chunk(e.start(dst), "tool-approval-response").str("approvalId", b.ApprovalID).bool("approved", b.Approved)
+		w := chunk(e.start(dst), "tool-approval-response").Text("approvalId", b.ApprovalID).Bool("approved", b.Approved)
 		if b.Reason != "" {
-			w = w.str("reason", b.Reason)
+			w = w.Text("reason", b.Reason)
 		}
-		return w.end()
+		return end(w)
 	}
 	return dst
 }
@@ -434,12 +438,13 @@ func (e *Encoder) result(dst []byte, r footnote.ToolResult) []byte {
 	switch {
 	case known:
 	case r.IsError && c.denied && e.opt.Dialect >= V6 && !c.client:
-		dst = chunk(dst, "tool-output-denied").str("toolCallId", r.CallID).end()
+		dst = end(chunk(dst, "tool-output-denied").Text("toolCallId", r.CallID))
 	case r.IsError:
-		dst = chunk(dst, "tool-output-error").str("toolCallId", r.CallID).str("errorText", r.Content).executed(c).end()
+		w := chunk(dst, "tool-output-error").Text("toolCallId", r.CallID).Text("errorText", r.Content)
+		dst = end(executed(w, c))
 	default:
-		dst = chunk(dst, "tool-output-available").str("toolCallId", r.CallID).raw("output",
-			outputOf(r.Content)).executed(c).end()
+		w := chunk(dst, "tool-output-available").Text("toolCallId", r.CallID).Raw("output", outputOf(r.Content))
+		dst = end(executed(w, c))
 	}
 	return e.data(dst, r)
 }
@@ -447,15 +452,15 @@ func (e *Encoder) result(dst []byte, r footnote.ToolResult) []byte {
 // data writes the parts of a result besides its text.
 func (e *Encoder) data(dst []byte, r footnote.ToolResult) []byte {
 	if r.Result != nil {
-		dst = chunk(dst, "data-result").str("id", r.Result.ID).raw("data",
-			mustJSON(resultOf(r.CallID, *r.Result))).end()
+		w := chunk(dst, "data-result").Text("id", r.Result.ID)
+		dst = end(w.Raw("data", mustJSON(resultOf(r.CallID, *r.Result))))
 	}
 	if r.Detail != nil {
-		dst = chunk(dst, "data-detail").str("id", r.CallID).raw("data", compact(r.Detail)).end()
+		dst = end(chunk(dst, "data-detail").Text("id", r.CallID).Raw("data", compact(r.Detail)))
 	}
 	if r.Chart != nil {
 		e.charted = true
-		dst = chunk(dst, "data-chart").str("id", r.CallID).raw("data", compact(r.Chart)).end()
+		dst = end(chunk(dst, "data-chart").Text("id", r.CallID).Raw("data", compact(r.Chart)))
 	}
 	return dst
 }
@@ -463,9 +468,9 @@ func (e *Encoder) data(dst []byte, r footnote.ToolResult) []byte {
 func (e *Encoder) answered(dst []byte, a footnote.Answered) []byte {
 	dst = e.closePart(e.start(dst))
 	if a.Chart != nil && !e.charted {
-		dst = chunk(dst, "data-chart").str("id", "answer").raw("data", compact(a.Chart)).end()
+		dst = end(chunk(dst, "data-chart").Text("id", "answer").Raw("data", compact(a.Chart)))
 	}
-	return chunk(dst, "data-footnotes").str("id", "footnotes").raw("data", mustJSON(footnotesOf(a))).end()
+	return end(chunk(dst, "data-footnotes").Text("id", "footnotes").Raw("data", mustJSON(footnotesOf(a))))
 }
 
 // parked ends a response that needs the client to act. Calls that were held back until they were approved are
@@ -508,8 +513,8 @@ func (e *Encoder) stopped(dst []byte, b footnote.RunStopped) []byte {
 	e.usage, e.cost = b.Usage, b.Cost
 	m := e.sums(b.Steps, b.Millis)
 	m.Stopped = b.By
-	dst = chunk(dst, "message-metadata").raw("messageMetadata", mustJSON(m)).end()
-	dst = chunk(dst, "abort").end()
+	dst = end(chunk(dst, "message-metadata").Raw("messageMetadata", mustJSON(m)))
+	dst = end(chunk(dst, "abort"))
 	e.done = true
 	return append(dst, doneFrame...)
 }
@@ -518,7 +523,7 @@ func (e *Encoder) failed(dst []byte, b footnote.RunFailed) []byte {
 	if e.started {
 		dst = e.closing(dst)
 		e.usage, e.cost = b.Usage, b.Cost
-		dst = chunk(dst, "message-metadata").raw("messageMetadata", mustJSON(e.sums(b.Steps, b.Millis))).end()
+		dst = end(chunk(dst, "message-metadata").Raw("messageMetadata", mustJSON(e.sums(b.Steps, b.Millis))))
 	}
 	return e.Fail(dst, protocol.RunError(b))
 }
@@ -542,7 +547,7 @@ func (e *Encoder) start(dst []byte) []byte {
 	}
 	e.started = true
 	m := e.meta
-	dst = chunk(dst, "start").str("messageId", messageID(e.opt.Run)).raw("messageMetadata", mustJSON(m)).end()
+	dst = end(chunk(dst, "start").Text("messageId", messageID(e.opt.Run)).Raw("messageMetadata", mustJSON(m)))
 	return e.sendTitle(dst)
 }
 
@@ -553,7 +558,7 @@ func (e *Encoder) begin(dst []byte, step int) []byte {
 	}
 	dst = e.closeStep(dst)
 	e.open, e.step, e.tools = true, step, false
-	return chunk(dst, "start-step").end()
+	return end(chunk(dst, "start-step"))
 }
 
 func (e *Encoder) closeStep(dst []byte) []byte {
@@ -562,7 +567,7 @@ func (e *Encoder) closeStep(dst []byte) []byte {
 		return dst
 	}
 	e.open = false
-	return chunk(dst, "finish-step").end()
+	return end(chunk(dst, "finish-step"))
 }
 
 // closing ends everything that is open.
@@ -583,27 +588,21 @@ func (e *Encoder) tail(dst []byte) []byte {
 
 func (e *Encoder) openPart(dst []byte) []byte {
 	e.part, e.pending = e.pending, ""
-	return e.partChunk(dst, "-start")
+	return end(e.partChunk(dst, "-start"))
 }
 
 func (e *Encoder) grow(dst []byte, escaped []byte) []byte {
 	if e.part == "" {
 		return dst
 	}
-	dst = append(dst, `data: {"type":"`...)
-	dst = append(dst, e.kind...)
-	dst = append(dst, `-delta","id":"`...)
-	dst = append(dst, e.part...)
-	dst = append(dst, `","delta":"`...)
-	dst = append(dst, escaped...)
-	return append(dst, "\"}\n\n"...)
+	return end(e.partChunk(dst, "-delta").Escaped("delta", escaped))
 }
 
 func (e *Encoder) closePart(dst []byte) []byte {
 	if e.part == "" {
 		return dst
 	}
-	dst = e.partChunk(dst, "-end")
+	dst = end(e.partChunk(dst, "-end"))
 	e.part = ""
 	return dst
 }
@@ -614,18 +613,19 @@ func (e *Encoder) endPart(dst []byte) []byte {
 	return e.closePart(dst)
 }
 
-func (e *Encoder) partChunk(dst []byte, op string) []byte {
-	dst = append(dst, `data: {"type":"`...)
-	dst = append(dst, e.kind...)
-	dst = append(dst, op...)
-	dst = append(dst, `","id":"`...)
-	dst = append(dst, e.part...)
-	return append(dst, "\"}\n\n"...)
+func (e *Encoder) partChunk(dst []byte, op string) strictjson.Builder {
+	o := append(append(append(dst, `data: {"type":"`...), e.kind...), op...)
+	return strictjson.Builder(append(o, '"')).Text("id", e.part)
 }
 
 func (e *Encoder) wholePart(dst []byte, kind string, step, index int, words string) []byte {
-	dst = e.closePart(e.begin(dst, step))
-	e.kind, e.pending = kind, kind[:1]+blockKey(step, index)
+	return e.textPart(e.begin(dst, step), kind, kind[:1]+blockKey(step, index), words)
+}
+
+// textPart adds a part with a text that is complete.
+func (e *Encoder) textPart(dst []byte, kind, id, words string) []byte {
+	dst = e.closePart(dst)
+	e.kind, e.pending = kind, id
 	dst = e.openPart(dst)
 	quoted := mustJSON(words)
 	dst = e.grow(dst, quoted[1:len(quoted)-1])
@@ -634,12 +634,12 @@ func (e *Encoder) wholePart(dst []byte, kind string, step, index int, words stri
 
 // sums returns the totals of the run for the end of the message.
 func (e *Encoder) sums(steps int, ms int64) Metadata {
-	return Metadata{Answered: e.answer, Usage: tokens(e.usage), Cost: money(e.cost), Steps: steps, Millis: ms}
+	return Metadata{Answered: e.answer, Usage: tokens(e.usage, e.weight), Cost: money(e.cost), Steps: steps, Millis: ms}
 }
 
 func (e *Encoder) end(dst []byte, reason string, steps int, ms int64) []byte {
 	dst = e.closeStep(dst)
-	dst = chunk(dst, "finish").str("finishReason", reason).raw("messageMetadata", mustJSON(e.sums(steps, ms))).end()
+	dst = end(chunk(dst, "finish").Text("finishReason", reason).Raw("messageMetadata", mustJSON(e.sums(steps, ms))))
 	e.done = true
 	return append(dst, doneFrame...)
 }

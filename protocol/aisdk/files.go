@@ -2,6 +2,7 @@ package aisdk
 
 import (
 	"encoding/base64"
+	"errors"
 	"mime"
 	"net/url"
 	"path"
@@ -34,9 +35,8 @@ var endings = map[string]bool{
 
 // attachments collects the files of a message as text for the model.
 type attachments struct {
-	out   strings.Builder
-	count int
-	bytes int
+	out          strings.Builder
+	count, bytes int
 }
 
 func (a *attachments) add(name, media, address string) error {
@@ -57,11 +57,8 @@ func (a *attachments) add(name, media, address string) error {
 	}
 	data, err := dataURL(address)
 	if err != nil {
-		return &footnote.Error{
-			Code:    footnote.UnsupportedParameter,
-			Message: "The file " + name + " must come as a data: URL that can be decoded.",
-			Err:     err,
-		}
+		return footnote.Wrapf(footnote.UnsupportedParameter, err,
+			"The file %s must come as a data: URL that can be decoded.", name)
 	}
 	if a.bytes += len(data); a.bytes > maxFileBytes {
 		return footnote.Errorf(footnote.TooLarge,
@@ -97,15 +94,13 @@ func fileName(name string) string {
 	return `"` + strings.ReplaceAll(name, `"`, "'") + `"`
 }
 
-type notData struct{}
-
-func (notData) Error() string { return "not a data URL" }
+var errNotData = errors.New("not a data URL")
 
 func dataURL(s string) ([]byte, error) {
 	rest, ok := strings.CutPrefix(s, "data:")
 	head, data, comma := strings.Cut(rest, ",")
 	if !ok || !comma {
-		return nil, notData{}
+		return nil, errNotData
 	}
 	if !strings.HasSuffix(head, ";base64") {
 		text, err := url.PathUnescape(data)

@@ -3,9 +3,9 @@ package aisdk
 import (
 	"cmp"
 	_ "embed"
-	"encoding/json"
 	"errors"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
@@ -13,6 +13,7 @@ import (
 	"github.com/footnotehq/footnote/agent"
 	"github.com/footnotehq/footnote/internal/aside"
 	"github.com/footnotehq/footnote/protocol"
+	"github.com/footnotehq/footnote/tool"
 )
 
 // New returns the protocol.
@@ -52,9 +53,10 @@ const (
 
 // post handles POST /api/ai. The response ends when the browser must act.
 func (p *handler) post(w http.ResponseWriter, r *http.Request) error {
-	var st *protocol.Stream
-	var err error
-	aside.Do(func() { st, err = p.submit(w, r) })
+	if err := checkQuery(r); err != nil {
+		return err
+	}
+	st, err := aside.Do(func() (*protocol.Stream, error) { return p.submit(w, r) })
 	if err != nil || st == nil {
 		return err
 	}
@@ -72,6 +74,7 @@ func (p *handler) submit(w http.ResponseWriter, r *http.Request) (*protocol.Stre
 	if err != nil {
 		return nil, err
 	}
+	post.Assistant = cmp.Or(post.Assistant, r.URL.Query().Get("assistant"))
 	if err := p.posts.count(p.server.Now(), p.server.Caller(r), post.Chat, 1); err != nil {
 		return nil, err
 	}
@@ -86,6 +89,9 @@ func (p *handler) submit(w http.ResponseWriter, r *http.Request) (*protocol.Stre
 	var plan Plan
 	turn.Prepare = func(t *agent.Turn, head footnote.Stream, log []footnote.Event) (err error) {
 		c.read(head, log)
+		if !c.found && post.Assistant == "" {
+			post.Assistant = defaultAssistant(p.server.Assistants(r))
+		}
 		if plan, err = c.state.Plan(post, *t); err != nil {
 			return err
 		}
@@ -93,15 +99,18 @@ func (p *handler) submit(w http.ResponseWriter, r *http.Request) (*protocol.Stre
 		if !a.TakesWhere {
 			plan.Turn.Where = nil // other clients may use a key of that name for something else
 		}
-		if plan.Again != nil {
-			return errShownAgain
+		if plan.Replay != nil {
+			return errReplay
+		}
+		if !c.found && post.User {
+			plan.Turn.History = post.History()
 		}
 		*t = plan.Turn
 		return nil
 	}
 	ticket, err := p.server.Submit(w, r, turn)
-	if errors.Is(err, errShownAgain) {
-		return nil, p.again(w, r, c, *plan.Again, agent.Turn{})
+	if errors.Is(err, errReplay) {
+		return nil, p.replay(w, r, c, *plan.Replay, agent.Turn{})
 	}
 	if err != nil {
 		return nil, p.countNoOp(r, post, err)
@@ -113,13 +122,44 @@ func (p *handler) submit(w http.ResponseWriter, r *http.Request) (*protocol.Stre
 	enc, err := p.encoder(r, c, ticket, turn)
 	if err != nil {
 		p.server.Discard(ticket)
-		return nil, protocol.AfterWork(err)
+		return nil, protocol.NotRetryable(err)
 	}
 	w.Header().Set(streamHeader, "v1")
 	return &protocol.Stream{Name: name, Ticket: ticket, Encoder: enc}, nil
 }
 
 const streamHeader = "X-Vercel-Ai-Ui-Message-Stream"
+
+// defaultAssistant returns the assistant for a chat that names none: the first that works on files, or else the first
+// of all, named by "". The pages that this protocol was made for expect tools for files.
+func defaultAssistant(all []agent.AssistantInfo) string {
+	for _, a := range all {
+		worksOnFiles := func(t agent.ToolInfo) bool { return t.Family == tool.FileRead || t.Family == tool.FileWrite }
+		if a.Unavailable == "" && slices.ContainsFunc(a.Tools, worksOnFiles) {
+			return a.Name
+		}
+	}
+	return ""
+}
+
+// checkQuery refuses query parameters that no route of this protocol knows, because a misspelt one would be ignored.
+func checkQuery(r *http.Request) error {
+	for name := range r.URL.Query() {
+		if name != "dialect" && name != "assistant" {
+			return footnote.Errorf(footnote.UnsupportedParameter,
+				"There is no query parameter %.40q here; dialect and assistant exist.", name)
+		}
+	}
+	return nil
+}
+
+// readDialect returns the dialect of a request without a body.
+func readDialect(r *http.Request) (Dialect, error) {
+	if err := checkQuery(r); err != nil {
+		return Unstated, err
+	}
+	return ParseDialect(dialectOf(r))
+}
 
 // dialectOf returns the dialect that the query parameter or the header names.
 func dialectOf(r *http.Request) string {
@@ -141,18 +181,17 @@ func (p *handler) countNoOp(r *http.Request, post Post, err error) error {
 	return err
 }
 
-// errShownAgain ends a Submit of a post that only shows an earlier run again.
-var errShownAgain = errors.New("the post shows an earlier run again")
+// errReplay ends a Submit of a post that only shows an earlier run again.
+var errReplay = errors.New("the post shows an earlier run again")
 
 // repeated responds to a post that brought nothing new.
-func (p *handler) repeated(w http.ResponseWriter, r *http.Request, post Post, c chat, plan Plan,
-	t agent.Ticket) error {
+func (p *handler) repeated(w http.ResponseWriter, r *http.Request, post Post, c chat, plan Plan, t agent.Ticket) error {
 	if len(plan.Turn.Answers)+len(plan.Turn.Approvals) > 0 {
 		p.server.Discard(t)
 		if err := p.countNoOp(r, post, nil); err != nil {
 			return err
 		}
-		return p.again(w, r, c, plan.Late, plan.Turn)
+		return p.replay(w, r, c, plan.IfNothingNew, plan.Turn)
 	}
 	// The same message was posted at the same time, so its run began after the log was read; or its answer is being
 	// made again already.
@@ -161,7 +200,7 @@ func (p *handler) repeated(w http.ResponseWriter, r *http.Request, post Post, c 
 		return err
 	}
 	c.dialect = post.Dialect
-	return p.again(w, r, c, Shown{Run: t.Run, After: t.After}, agent.Turn{})
+	return p.replay(w, r, c, Replay{Run: t.Run, After: t.After}, agent.Turn{})
 }
 
 // chat is a conversation as this protocol reads it.
@@ -236,8 +275,8 @@ func (p *handler) encoder(r *http.Request, c chat, t agent.Ticket, turn agent.Tu
 	return enc, nil
 }
 
-// again streams a run from its beginning, past events first, to a client that has posted turn again.
-func (p *handler) again(w http.ResponseWriter, r *http.Request, c chat, shown Shown, turn agent.Turn) error {
+// replay streams a run from its beginning, past events first, to a client that has posted turn again.
+func (p *handler) replay(w http.ResponseWriter, r *http.Request, c chat, shown Replay, turn agent.Turn) error {
 	enc := NewEncoder(p.options(r, c, shown.Run))
 	enc.About(c.state.Opened)
 	enc.Past(c.events)
@@ -259,7 +298,7 @@ func (p *handler) again(w http.ResponseWriter, r *http.Request, c chat, shown Sh
 // stream handles GET /api/ai/{id}/stream: it streams the message in progress from its beginning. Without
 // one it responds 204, which clients take to mean that nothing is missing.
 func (p *handler) stream(w http.ResponseWriter, r *http.Request) error {
-	dialect, err := ParseDialect(dialectOf(r))
+	dialect, err := readDialect(r)
 	if err != nil {
 		return err
 	}
@@ -274,7 +313,7 @@ func (p *handler) stream(w http.ResponseWriter, r *http.Request) error {
 		}
 		c.dialect = dialect
 		if shown, ok := c.state.Running(head.Run); ok {
-			return p.again(w, r, c, shown, agent.Turn{})
+			return p.replay(w, r, c, shown, agent.Turn{})
 		}
 	}
 	w.WriteHeader(http.StatusNoContent)
@@ -288,7 +327,7 @@ func (p *handler) stop(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if !found {
-		return noChat()
+		return protocol.NoConversation()
 	}
 	if err := p.server.Stop(r, head.ID); err != nil {
 		return err
@@ -297,15 +336,11 @@ func (p *handler) stop(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-func noChat() error {
-	return protocol.NoConversation()
-}
-
 // messages handles GET /api/ai/{id}: it returns the chat as UIMessages. It leaves out a message in
 // progress, because the stream delivers all of it. A chat that does not exist has no messages: pages also ask
 // before the first question.
 func (p *handler) messages(w http.ResponseWriter, r *http.Request) error {
-	dialect, err := ParseDialect(dialectOf(r))
+	dialect, err := readDialect(r)
 	if err != nil {
 		return err
 	}
@@ -314,14 +349,10 @@ func (p *handler) messages(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	c.dialect = dialect
-	data, err := json.Marshal(Messages(c.events, p.options(r, c, "")))
-	if err != nil {
-		return err
-	}
 	if c.found {
 		w.Header().Set("X-Conversation-Id", c.head.ID)
 	}
-	return protocol.WriteJSON(w, http.StatusOK, data)
+	return protocol.WriteValue(w, http.StatusOK, Messages(c.events, p.options(r, c, "")))
 }
 
 // posts counts the posts to each chat per minute.

@@ -2,9 +2,11 @@ package aisdk
 
 import (
 	"encoding/json"
+	"slices"
 	"strconv"
 
 	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/agent"
 	"github.com/footnotehq/footnote/model"
 )
 
@@ -75,6 +77,7 @@ type entry struct {
 	step    int
 	charted bool
 	usage   footnote.Usage
+	weight  int64
 	cost    footnote.Cost
 	tools   map[string]int    // call id → index of its part
 	asks    map[string]int    // approval id → index of the asking part, in the Core dialect
@@ -92,7 +95,10 @@ func (b *builder) apply(ev footnote.Event) {
 	case footnote.Rewound:
 		b.rewound(body)
 	case footnote.RunStarted:
-		b.begin(ev)
+		if c := body.Choice; c != nil {
+			b.opened.Model = c.Model
+		}
+		b.begin(ev).weight = body.Weight
 	case footnote.Unreadable:
 		b.unreadable(ev, body)
 	case footnote.Feedback:
@@ -150,9 +156,9 @@ func (b *builder) unreadable(ev footnote.Event, body footnote.Unreadable) {
 }
 
 func (b *builder) entryOf(run string) *entry {
-	for i := len(b.entries) - 1; i >= 0; i-- {
-		if b.entries[i].run == run && run != "" {
-			return b.entries[i]
+	for _, e := range slices.Backward(b.entries) {
+		if e.run == run && run != "" {
+			return e
 		}
 	}
 	return nil
@@ -178,13 +184,7 @@ func (b *builder) user(ev footnote.Event, body footnote.UserMessage) {
 }
 
 func (b *builder) rewound(body footnote.Rewound) {
-	kept := b.entries[:0]
-	for _, e := range b.entries {
-		if e.seq <= body.ToSeq {
-			kept = append(kept, e)
-		}
-	}
-	b.entries = kept
+	b.entries = slices.DeleteFunc(b.entries, func(e *entry) bool { return e.seq > body.ToSeq })
 }
 
 func textPart(kind, text string) Part { return Part{Type: kind, Text: &text, State: "done"} }
@@ -248,20 +248,17 @@ func (e *entry) end(steps int, ms int64, u footnote.Usage, c footnote.Cost) {
 		}
 	}
 	m := e.m.Metadata
-	m.Steps, m.Millis, m.Usage, m.Cost = steps, ms, tokens(u), money(c)
+	m.Steps, m.Millis, m.Usage, m.Cost = steps, ms, tokens(u, e.weight), money(c)
 }
 
 func (b *builder) message(e *entry, m footnote.AssistantMessage) {
 	e.usage, e.cost = e.usage.Add(m.Usage), e.cost.Add(m.Cost)
-	for _, bl := range blocksOf(m) {
+	for _, bl := range agent.Shown(m.Blocks) {
 		switch {
-		case bl.Type == model.TextBlock && bl.Text != "":
+		case bl.Kind != model.ToolUseBlock && bl.Text != "":
 			e.begin(m.Step)
-			e.m.Parts = append(e.m.Parts, textPart("text", bl.Text))
-		case bl.Type == model.ThinkingBlock && bl.Thinking != "":
-			e.begin(m.Step)
-			e.m.Parts = append(e.m.Parts, textPart("reasoning", bl.Thinking))
-		case bl.Type == model.ToolUseBlock:
+			e.m.Parts = append(e.m.Parts, textPart(partKind[bl.Kind], bl.Text))
+		case bl.Kind == model.ToolUseBlock:
 			e.begin(m.Step)
 			e.tools[bl.ID] = len(e.m.Parts)
 			e.m.Parts = append(e.m.Parts, Part{
@@ -288,6 +285,9 @@ func (b *builder) asked(e *entry, body footnote.ApprovalAsked) {
 		return
 	}
 	c := &call{id: body.CallID, name: part.Type[len("tool-"):], input: part.Input, approval: body.ApprovalID}
+	if b.opt.Dialect == Unstated {
+		e.m.Parts = append(e.m.Parts, textPart("text", approvalText(c.name)))
+	}
 	e.asks[body.ApprovalID] = len(e.m.Parts)
 	e.m.Parts = append(e.m.Parts, Part{
 		Type: "tool-" + AskTool, ToolCallID: body.ApprovalID, State: "input-available", Input: askInput(c),

@@ -13,12 +13,11 @@ import (
 
 // Post is a client's post: the last message of its chat, and what to do with it.
 type Post struct {
-	Chat       string // the client's id for the chat, or one of ours; may be empty
-	Assistant  string
-	Tier       string
-	Sources    []string
-	Dialect    Dialect
-	Regenerate bool
+	Chat            string // the client's id for the chat, or one of ours; may be empty
+	Assistant, Tier string
+	Sources         []string
+	Dialect         Dialect
+	Regenerate      bool
 	// About is the id of the message to edit, continue or regenerate.
 	About string
 	User  bool   // the last message is the user's, not the assistant's
@@ -30,14 +29,15 @@ type Post struct {
 	// Answers and Decisions come from the last step of the assistant's message.
 	Answers   []tool.Answer
 	Decisions []Decision
+
+	earlier []strictjson.Value // the messages before the last one
 }
 
 // Decision is a person's decision about a call, as a client reports it.
 type Decision struct {
-	ID       string // of the approval
-	Approved bool
-	Always   bool
-	Reason   string
+	ID               string // of the approval
+	Approved, Always bool
+	Reason           string
 }
 
 // maxReasonChars is the number of characters of a reason to keep.
@@ -48,14 +48,10 @@ const maxReasonChars = 1000
 func Decode(body []byte, dialect string) (Post, error) {
 	v, err := strictjson.Parse(body)
 	if err != nil {
-		return Post{}, &footnote.Error{
-			Code:    footnote.InvalidRequest,
-			Message: "The body cannot be read: " + err.Error() + ".",
-			Err:     err,
-		}
+		return Post{}, footnote.Wrapf(footnote.InvalidRequest, err, "The body cannot be read: %v.", err)
 	}
 	if v.Kind() != strictjson.Object {
-		return Post{}, footnote.Errorf(footnote.InvalidRequest, "The body is not a useChat request.")
+		return Post{}, footnote.Invalidf("The body is not a useChat request.")
 	}
 	d := decoder{}
 	p := Post{
@@ -68,7 +64,7 @@ func Decode(body []byte, dialect string) (Post, error) {
 	}
 	last := v.Get("message")
 	if items := v.Get("messages").Items(); last.Absent() && len(items) > 0 {
-		last = items[len(items)-1]
+		last, p.earlier = items[len(items)-1], items[:len(items)-1]
 	}
 	d.message(&p, last)
 	if always, _ := v.Get("always").Bool(); always {
@@ -79,12 +75,32 @@ func Decode(body []byte, dialect string) (Post, error) {
 	return p, d.err
 }
 
+// History returns the texts of the messages before the last one. They count only in a chat that the server does not
+// know, because its log is better.
+func (p Post) History() []footnote.TextTurn {
+	var turns []footnote.TextTurn
+	for _, m := range p.earlier {
+		role, _ := m.Get("role").Text()
+		var texts []string
+		for _, part := range m.Get("parts").Items() {
+			kind, _ := part.Get("type").Text()
+			if text, _ := part.Get("text").Text(); kind == "text" && strings.TrimSpace(text) != "" {
+				texts = append(texts, text)
+			}
+		}
+		if (role == "user" || role == "assistant") && len(texts) > 0 {
+			turns = append(turns, footnote.TextTurn{Role: role, Text: strings.Join(texts, "\n\n")})
+		}
+	}
+	return turns
+}
+
 // decoder keeps the first error.
 type decoder struct{ err error }
 
 func (d *decoder) fail(format string, args ...any) {
 	if d.err == nil {
-		d.err = footnote.Errorf(footnote.InvalidRequest, format, args...)
+		d.err = footnote.Invalidf(format, args...)
 	}
 }
 

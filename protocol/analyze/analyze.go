@@ -2,10 +2,9 @@
 // out. The browser runs the query tools and posts their results in separate requests while the stream stays
 // open.
 //
-// The id of a frame is the sequence number of its event, so that a reader that lost its connection can
-// resume. Thinking is streamed as it grows and becomes an event only when it is complete. Thinking frames,
-// and all but the last frame of an event that has several, carry a Position instead: a point somewhat beyond
-// an event.
+// The id of a frame is the id of its event, so that a reader that lost its connection can resume. Thinking is
+// streamed as it grows and becomes an event only when it is complete. Thinking frames, and all but the last frame
+// of an event that has several, have a Position instead of a number in their id: a point somewhat beyond an event.
 package analyze
 
 import (
@@ -15,7 +14,6 @@ import (
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/agent"
 	"github.com/footnotehq/footnote/internal/localschema"
-	"github.com/footnotehq/footnote/internal/strictjson"
 	"github.com/footnotehq/footnote/protocol"
 	"github.com/footnotehq/footnote/tool"
 )
@@ -37,39 +35,21 @@ type Question struct {
 	RequestID string `json:"request_id"`
 }
 
-// Decode reads a question and checks it. It returns InvalidRequest or TooLarge.
-func Decode(body []byte) (Question, error) {
-	var q Question
-	if err := strictjson.Closed(body, &q); err != nil {
-		return q, err
-	}
-	return q, q.Check()
-}
-
 // maxIDBytes is the maximum length of a request id in bytes.
 const maxIDBytes = 100
 
 // Check validates a question.
 func (q Question) Check() error {
 	if q.Question == "" {
-		return footnote.Errorf(footnote.InvalidRequest, "The question is empty.")
+		return footnote.Invalidf("The question is empty.")
 	}
 	if !protocol.PlainID(q.RequestID, maxIDBytes) {
-		return footnote.Errorf(footnote.InvalidRequest, "A request_id must be at most %d bytes of printable UTF-8.",
-			maxIDBytes)
+		return footnote.Invalidf("A request_id must be at most %d bytes of printable UTF-8.", maxIDBytes)
 	}
 	if q.Schema == nil {
 		return nil
 	}
 	return q.Schema.Check()
-}
-
-// ClientID returns the client id to store with the conversation of a first question.
-func (q Question) ClientID() string {
-	if q.RequestID == "" {
-		return ""
-	}
-	return "analyze/" + q.RequestID
 }
 
 // Turn converts the question to a turn. The turn leaves out a schema that the conversation has already.
@@ -78,8 +58,8 @@ func (q Question) Turn() agent.Turn {
 		Conversation: q.SessionID, Assistant: q.Assistant, Text: q.Question, Tier: q.Tier, MessageID: q.RequestID,
 		Protocol: Protocol,
 	}
-	if q.SessionID == "" {
-		t.ClientID = q.ClientID()
+	if q.SessionID == "" && q.RequestID != "" { // a first question names its conversation
+		t.ClientID = "analyze/" + q.RequestID
 	}
 	if q.Schema != nil {
 		t.Context = q.Schema.Text()
@@ -110,17 +90,12 @@ type SchemaBody struct {
 	Schema *localschema.Schema `json:"schema"`
 }
 
-// DecodeSchema reads a schema for a later GET.
-func DecodeSchema(body []byte) (localschema.Schema, error) {
-	var b SchemaBody
-	if err := strictjson.Closed(body, &b); err != nil {
-		return localschema.Schema{}, err
-	}
+// Check validates a schema for a later GET.
+func (b SchemaBody) Check() error {
 	if b.Schema == nil {
-		return localschema.Schema{},
-			footnote.Errorf(footnote.InvalidRequest, "The body must have a schema: {\"schema\":{\"tables\":[…]}}.")
+		return footnote.Invalidf(`The body must have a schema: {"schema":{"tables":[…]}}.`)
 	}
-	return *b.Schema, b.Schema.Check()
+	return b.Schema.Check()
 }
 
 // Result is the body of POST /api/analyze/tool-result.
@@ -131,16 +106,10 @@ type Result struct {
 	Error      *string         `json:"error"`
 }
 
-// DecodeResult converts a tool's result to a turn. It returns InvalidRequest for a bad body.
-func DecodeResult(body []byte) (agent.Turn, error) {
-	var r Result
-	if err := strictjson.Closed(body, &r); err != nil {
-		return agent.Turn{}, err
-	}
+// Turn converts a tool's result to a turn. It returns InvalidRequest for an incomplete one.
+func (r Result) Turn() (agent.Turn, error) {
 	if r.SessionID == "" || r.ToolCallID == "" || (len(r.Result) == 0) == (r.Error == nil) {
-		return agent.Turn{},
-			footnote.Errorf(footnote.InvalidRequest,
-				"A tool result needs sessionId, toolCallId, and either result or error.")
+		return agent.Turn{}, footnote.Invalidf("A tool result needs sessionId, toolCallId, and either result or error.")
 	}
 	a := tool.Answer{CallID: r.ToolCallID, IsError: true}
 	if r.Error == nil {

@@ -32,6 +32,7 @@ type Encoder struct {
 	done bool
 	err  error
 
+	stream        string   // the conversation
 	at            Position // the reader's position, including events without frames
 	thinkingBytes int      // bytes of the current thinking seen in this stream
 	step          int      // newest complete step
@@ -89,7 +90,7 @@ func (e *Encoder) Delta(dst []byte, d footnote.Delta) []byte {
 		return dst
 	}
 	if text := e.unseen(string(strictjson.AppendUnescaped(nil, d.Escaped))); text != "" {
-		return frame(dst, e.at.String(), thinking(text))
+		return frame(dst, e.at.id(e.stream), thinking(text))
 	}
 	return dst
 }
@@ -108,6 +109,7 @@ func (e *Encoder) unseen(text string) string {
 
 // Event appends the frames of an event.
 func (e *Encoder) Event(dst []byte, ev footnote.Event) []byte {
+	e.stream = ev.Stream
 	if e.done || ev.Seq <= e.opt.From.Seq {
 		if !e.done && e.mine(ev) {
 			e.frames(ev.Body) // later frames depend on it
@@ -132,7 +134,7 @@ func (e *Encoder) Event(dst []byte, ev footnote.Event) []byte {
 		if len(frames) == 0 {
 			id = e.at
 		}
-		dst = frame(dst, id.String(), thinking(unseenThinking))
+		dst = frame(dst, id.id(e.stream), thinking(unseenThinking))
 	}
 	for i, f := range frames {
 		id := e.at
@@ -140,7 +142,7 @@ func (e *Encoder) Event(dst []byte, ev footnote.Event) []byte {
 			id = Position{Seq: before.Seq, Thought: before.Thought, Frames: i + 1}
 		}
 		if i >= before.Frames {
-			dst = frame(dst, id.String(), f)
+			dst = frame(dst, id.id(e.stream), f)
 		}
 	}
 	return dst

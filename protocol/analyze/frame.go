@@ -8,6 +8,7 @@ import (
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/internal/strictjson"
 	"github.com/footnotehq/footnote/protocol"
+	"github.com/footnotehq/footnote/protocol/sse"
 )
 
 type sessionFrame struct {
@@ -123,9 +124,5 @@ func frame(dst []byte, id string, v any) []byte {
 	if err != nil {
 		return dst // a tool input that is not JSON; it never becomes an event
 	}
-	if id != "" {
-		dst = append(append(append(dst, "id: "...), id...), '\n')
-	}
-	dst = append(append(dst, "data: "...), data...)
-	return append(dst, "\n\n"...)
+	return sse.AppendEvent(dst, "", id, data)
 }

@@ -45,18 +45,11 @@ func (p *handler) Routes(s protocol.Server) protocol.Routes {
 
 // post handles POST /api/analyze. The stream stays open while the browser works.
 func (p *handler) post(w http.ResponseWriter, r *http.Request) error {
-	body, err := p.server.Body(w, r, 1)
-	if err != nil {
+	var q Question
+	if err := p.server.Read(w, r, 1, &q); err != nil {
 		return err
 	}
-	q, err := Decode(body)
-	if err != nil {
-		return err
-	}
-	if r.Header.Get("Last-Event-ID") != "" {
-		return p.show(w, r, q, errNothingToRead)
-	}
-	return p.show(w, r, q, nil)
+	return p.ask(w, r, q)
 }
 
 // parameters lists the parameters of GET /api/analyze; "after" is the position of a reader that cannot
@@ -73,8 +66,7 @@ func (p *handler) get(w http.ResponseWriter, r *http.Request) error {
 	v := r.URL.Query()
 	for name, values := range v {
 		if !slices.Contains(parameters, name) || len(values) > 1 {
-			return footnote.Errorf(footnote.InvalidRequest, "The parameters are %s, each at most once.",
-				strings.Join(parameters, ", "))
+			return footnote.Invalidf("The parameters are %s, each at most once.", strings.Join(parameters, ", "))
 		}
 	}
 	q := Question{
@@ -86,24 +78,29 @@ func (p *handler) get(w http.ResponseWriter, r *http.Request) error {
 		if !ok && q.RequestID == "" {
 			return noSchema()
 		}
-		if q.Schema = &schema; !ok {
-			q.Schema = nil // a run that has already begun can still be shown
+		if !ok { // a run that has already begun can still be shown
 			return p.show(w, r, q, noSchema())
 		}
+		q.Schema = &schema
 	}
+	return p.ask(w, r, q)
+}
+
+// ask checks a question and shows its run.
+func (p *handler) ask(w http.ResponseWriter, r *http.Request, q Question) error {
 	if err := q.Check(); err != nil {
 		return err
 	}
+	var missing error
 	if r.Header.Get("Last-Event-ID") != "" {
 		// The reader reconnects. If we cannot tell what it was reading, stop it, because asking again would cost again.
-		return p.show(w, r, q, errNothingToRead)
+		missing = errNothingToRead
 	}
-	return p.show(w, r, q, nil)
+	return p.show(w, r, q, missing)
 }
 
 func noSchema() error {
-	return footnote.Errorf(footnote.NotFound,
-		"The schema has expired. Post it to /api/analyze/schema, then ask again.")
+	return footnote.Errorf(footnote.NotFound, "The schema has expired. Post it to /api/analyze/schema, then ask again.")
 }
 
 // errNothingToRead is returned when a reader reconnects to an unknown run.
@@ -113,8 +110,9 @@ var errNothingToRead = errors.New("the run of this reader is unknown")
 // nothing; missing is the error if there is no such run.
 func (p *handler) show(w http.ResponseWriter, r *http.Request, q Question, missing error) error {
 	turn := q.Turn()
-	if turn.Conversation == "" && turn.Assistant == "" && p.has(r, Assistant) {
-		turn.Assistant = Assistant
+	if turn.Conversation == "" && turn.Assistant == "" {
+		a, _ := protocol.AssistantOf(p.server.Assistants(r), Assistant)
+		turn.Assistant = a.Name // empty if the caller may not use it
 	}
 	if turn.Repeated = missing != nil; turn.Repeated && turn.MessageID == "" {
 		return p.notBegun(w, r, q, missing)
@@ -132,7 +130,7 @@ func (p *handler) show(w http.ResponseWriter, r *http.Request, q Question, missi
 	return err
 }
 
-// notBegun responds to a request for a run that is not known.
+// notBegun responds to a request for an unknown run.
 func (p *handler) notBegun(w http.ResponseWriter, r *http.Request, q Question, missing error) error {
 	if q.SessionID != "" {
 		if _, found, err := p.server.Find(r, q.SessionID); err != nil {
@@ -146,13 +144,6 @@ func (p *handler) notBegun(w http.ResponseWriter, r *http.Request, q Question, m
 		return nil
 	}
 	return missing
-}
-
-// has reports whether the caller has an assistant of that name.
-func (p *handler) has(r *http.Request, name string) bool {
-	return slices.ContainsFunc(p.server.Assistants(r), func(a agent.AssistantInfo) bool {
-		return a.Name == name
-	})
 }
 
 // again shows a run from the reader's position on. When nothing is left it responds 204, which makes
@@ -179,7 +170,7 @@ func (p *handler) again(w http.ResponseWriter, r *http.Request, t agent.Ticket) 
 	if end == 0 && head.Run != t.Run && t.After < head.Last {
 		end = head.Last // the run is over, and its end is missing
 	}
-	from := readerPosition(r)
+	from := readerPosition(r, head.ID)
 	var preface []byte
 	if from.Seq > last {
 		// The events that the client read no longer exist, so show the run from its beginning. Frames of this
@@ -207,9 +198,9 @@ func (p *handler) again(w http.ResponseWriter, r *http.Request, t agent.Ticket) 
 
 // readerPosition returns the reader's position from Last-Event-ID, which a browser sends by itself, or from
 // the address.
-func readerPosition(r *http.Request) Position {
+func readerPosition(r *http.Request, conversation string) Position {
 	for _, v := range []string{r.Header.Get("Last-Event-ID"), r.URL.Query().Get("after")} {
-		if p, ok := ParsePosition(v); ok {
+		if p, ok := ParsePosition(v, conversation); ok {
 			return p
 		}
 	}
@@ -232,11 +223,11 @@ func (p *handler) options(r *http.Request, conversation, assistant, run string) 
 
 // toolResult handles POST /api/analyze/tool-result.
 func (p *handler) toolResult(w http.ResponseWriter, r *http.Request) error {
-	body, err := p.server.Body(w, r, protocol.LargerBody)
-	if err != nil {
+	var result Result
+	if err := p.server.Read(w, r, protocol.LargerBody, &result); err != nil {
 		return err
 	}
-	turn, err := DecodeResult(body)
+	turn, err := result.Turn()
 	if err != nil {
 		return err
 	}
@@ -254,18 +245,17 @@ func (p *handler) toolResult(w http.ResponseWriter, r *http.Request) error {
 // schema handles POST /api/analyze/schema. It stores a schema for a later question by GET, because a
 // URL has no room for one.
 func (p *handler) schema(w http.ResponseWriter, r *http.Request) error {
-	body, err := p.server.Body(w, r, 1)
-	if err != nil {
+	var body SchemaBody
+	if err := p.server.Read(w, r, 1, &body); err != nil {
 		return err
 	}
-	schema, err := DecodeSchema(body)
-	if err != nil {
+	if err := body.Check(); err != nil {
 		return err
 	}
-	text := schema.Text()
+	text := body.Schema.Text()
 	sum := sha256.Sum256([]byte(text))
 	id := "schema_" + hex.EncodeToString(sum[:16])
-	p.schemas.put(ownerKey(p.server.Caller(r)), id, schema, len(text), p.server.Now())
+	p.schemas.put(ownerKey(p.server.Caller(r)), id, *body.Schema, len(text), p.server.Now())
 	return protocol.WriteValue(w, http.StatusOK, struct {
 		Schema    string `json:"schema"`
 		ExpiresIn int    `json:"expires_in"` // seconds without use
@@ -295,9 +285,7 @@ type keptSchema struct {
 }
 
 // ownerKey returns the key prefix for a user's schemas, which separates them from those of other users.
-func ownerKey(p footnote.Principal) string {
-	return p.Org + "\x00" + p.User + "\x00"
-}
+func ownerKey(p footnote.Principal) string { return p.Org + "\x00" + p.User + "\x00" }
 
 // put stores a schema under the owner's key and its id. It evicts the oldest ones when there are too many.
 func (k *schemas) put(owner, id string, schema localschema.Schema, size int, now time.Time) {
@@ -308,10 +296,8 @@ func (k *schemas) put(owner, id string, schema localschema.Schema, size int, now
 	}
 	k.drop(now)
 	delete(k.m, owner+id)
-	for k.full(owner, maxSchemasPerUser-1, schemaBytes) {
-	}
-	for k.full("", maxSchemas-1, schemaBytes-size) {
-	}
+	k.shrink(owner, maxSchemasPerUser-1, schemaBytes)
+	k.shrink("", maxSchemas-1, schemaBytes-size)
 	k.m[owner+id] = &keptSchema{schema, size, now}
 	if k.sweep == nil {
 		k.sweep = time.AfterFunc(schemaIdle, k.sweepIdle)
@@ -323,7 +309,7 @@ func (k *schemas) drop(now time.Time) {
 	maps.DeleteFunc(k.m, func(_ string, s *keptSchema) bool { return now.Sub(s.used) >= schemaIdle })
 }
 
-// swept drops idle schemas, and schedules the next sweep while any are left.
+// sweepIdle drops idle schemas, and schedules the next sweep while any are left.
 func (k *schemas) sweepIdle() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -335,25 +321,23 @@ func (k *schemas) sweepIdle() {
 	k.sweep.Reset(schemaIdle / 5)
 }
 
-// full drops the oldest schema of an owner, or of all owners, when there are more than count of them or they
-// take more than bytes. k.mu must be held.
-func (k *schemas) full(owner string, count, bytes int) bool {
-	oldest := ""
+// shrink forgets the schemas of an owner, or of all owners if it is empty, that were not used for longest, until at
+// most maxCount are left and they take at most maxBytes. k.mu must be held.
+func (k *schemas) shrink(owner string, maxCount, maxBytes int) {
+	var names []string
+	bytes := 0
 	for name, s := range k.m {
-		if !strings.HasPrefix(name, owner) {
-			continue
-		}
-		count--
-		bytes -= s.size
-		if oldest == "" || s.used.Before(k.m[oldest].used) {
-			oldest = name
+		if strings.HasPrefix(name, owner) {
+			names = append(names, name)
+			bytes += s.size
 		}
 	}
-	if oldest == "" || count >= 0 && bytes >= 0 {
-		return false
+	slices.SortFunc(names, func(a, b string) int { return k.m[a].used.Compare(k.m[b].used) })
+	for left := len(names); left > 0 && (left > maxCount || bytes > maxBytes); left-- {
+		oldest := names[len(names)-left]
+		bytes -= k.m[oldest].size
+		delete(k.m, oldest)
 	}
-	delete(k.m, oldest)
-	return true
 }
 
 func (k *schemas) get(key string, now time.Time) (localschema.Schema, bool) {

@@ -30,24 +30,23 @@ func answer(callID string, result json.RawMessage) tool.Answer {
 func tableOf(result json.RawMessage) (a tool.Answer, ok bool) {
 	var in struct {
 		Columns   []json.RawMessage `json:"columns"`
-		Rows      [][]any           `json:"rows"`
+		Rows      json.RawMessage   `json:"rows"`
 		RowCount  int               `json:"rowCount"`
 		Truncated bool              `json:"truncated"`
 		SQL       string            `json:"sql"`
 	}
-	dec := json.NewDecoder(bytes.NewReader(result))
-	dec.UseNumber()
-	if dec.Decode(&in) != nil || len(in.Columns) == 0 || in.Rows == nil {
+	if json.Unmarshal(result, &in) != nil || len(in.Columns) == 0 {
 		return a, false
 	}
 	columns, ok := protocol.Columns(in.Columns)
-	if !ok || !cells(in.Rows, columns) {
+	if !ok {
 		return a, false
 	}
+	rows, ok := flatRows(in.Rows, columns)
 	return tool.Answer{
-		Rows:     &footnote.Result{Columns: columns, Rows: in.Rows, Truncated: in.Truncated},
-		RowCount: max(in.RowCount, len(in.Rows)), SQL: in.SQL,
-	}, true
+		Rows:     &footnote.Result{Columns: columns, Rows: rows, Truncated: in.Truncated},
+		RowCount: max(in.RowCount, len(rows)), SQL: in.SQL,
+	}, ok
 }
 
 // maxCells limits the cells built from an array of objects, whose keys may all differ.
@@ -74,54 +73,25 @@ func objectsOf(result json.RawMessage) (res footnote.Result, ok bool) {
 	if len(at)*len(tree.Items()) > maxCells {
 		return res, false
 	}
-	for _, item := range tree.Items() {
-		row := make([]any, len(at))
+	array := []byte{'['}
+	for i, item := range tree.Items() {
+		row := slices.Repeat([][]byte{[]byte("null")}, len(at))
 		for _, m := range item.Members() {
-			dec := json.NewDecoder(bytes.NewReader(m.Value.Raw()))
-			dec.UseNumber()
-			if dec.Decode(&row[at[m.Name]]) != nil {
-				return res, false
-			}
+			row[at[m.Name]] = m.Value.Raw()
 		}
-		res.Rows = append(res.Rows, row)
+		if i > 0 {
+			array = append(array, ',')
+		}
+		array = append(append(append(array, '['), bytes.Join(row, []byte{','})...), ']')
 	}
-	return res, cells(res.Rows, res.Columns)
+	res.Rows, ok = flatRows(append(array, ']'), res.Columns)
+	return res, ok
 }
 
-// cells converts the numbers in rows to the types of a result, and reports whether all cells are scalar.
-func cells(rows [][]any, columns []footnote.Column) bool {
-	for _, row := range rows {
-		if slices.ContainsFunc(row, nested) {
-			return false
-		}
-		for i, cell := range row {
-			if n, ok := cell.(json.Number); ok {
-				kind := ""
-				if i < len(columns) {
-					kind = columns[i].Kind
-				}
-				row[i] = number(n, kind)
-			}
-		}
-	}
-	return true
-}
-
-func nested(cell any) bool {
-	switch cell.(type) {
-	case []any, map[string]any:
-		return true
-	}
-	return false
-}
-
-func number(n json.Number, kind string) any {
-	if i, err := n.Int64(); err == nil && kind != footnote.KindNumber {
-		return i
-	}
-	f, err := n.Float64()
-	if err != nil {
-		return n.String() // out of range for a number: keep it as written
-	}
-	return f
+// flatRows decodes rows, and reports whether there is an array of them whose cells are all scalar.
+func flatRows(data []byte, columns []footnote.Column) (rows [][]any, ok bool) {
+	rows, err := footnote.DecodeRows(data, columns)
+	return rows, err == nil && rows != nil && !slices.ContainsFunc(rows, func(row []any) bool {
+		return slices.ContainsFunc(row, protocol.Nested)
+	})
 }

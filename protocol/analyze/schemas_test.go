@@ -40,7 +40,7 @@ func TestSchemasAreBounded(t *testing.T) {
 	}
 	k.put("eve\x00", "s", localschema.Schema{}, 1, now.Add(2*schemaIdle))
 	if len(k.m) != 1 {
-		t.Errorf("%d are kept, though nobody used them", len(k.m))
+		t.Errorf("%d unused schemas are still kept", len(k.m))
 	}
 }
 
@@ -68,7 +68,7 @@ func TestIdleSchemasExpire(t *testing.T) {
 		time.Sleep(2 * schemaIdle)
 		synctest.Wait()
 		if n := count(); n != 0 || k.sweep != nil {
-			t.Errorf("%d are kept, and nobody used them", n)
+			t.Errorf("%d unused schemas are still kept", n)
 		}
 	})
 }

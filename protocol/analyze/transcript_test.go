@@ -97,7 +97,7 @@ func TestReconnecting(t *testing.T) {
 		want := content(t, whole)
 		for _, at := range idOf.FindAllStringSubmatchIndex(whole, -1) {
 			end := at[0] + strings.Index(whole[at[0]:], "\n\n") + 2
-			from, ok := ParsePosition(whole[at[2]:at[3]])
+			from, ok := ParsePosition(whole[at[2]:at[3]], "conv_1")
 			if !ok {
 				t.Fatalf("%s is no position", whole[at[2]:at[3]])
 			}

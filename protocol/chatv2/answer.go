@@ -34,23 +34,27 @@ type Part struct {
 	ToolUseID string          `json:"tool_use_id,omitempty"`
 	Content   *string         `json:"content,omitempty"` // of a tool_result
 	IsError   bool            `json:"isError,omitempty"`
+	CacheHit  bool            `json:"cacheHit,omitempty"` // of a tool_result: it comes from the cache
 }
 
 // Totals are the totals of an answer.
 type Totals struct {
-	TokensUsed int64    `json:"tokensUsed"` // of all model calls, including their prompts
-	Duration   int64    `json:"duration"`   // milliseconds
-	ToolsUsed  []string `json:"toolsUsed"`  // names, in order of first use
+	TokensUsed int64 `json:"tokensUsed"` // of all model calls, including their prompts
+	// WeightedTokens is TokensUsed times the multiplier of the tier, as it counts against limits.
+	WeightedTokens int64    `json:"weightedTokens"`
+	Duration       int64    `json:"duration"`  // milliseconds
+	ToolsUsed      []string `json:"toolsUsed"` // names, in order of first use
 	// StopReason is why the answer ends: end_turn, a limit such as max_turns or budget, or who stopped it.
 	StopReason string `json:"stopReason"`
 }
 
 // Collector builds the response from a run's events. It is not safe for concurrent use.
 type Collector struct {
-	run  string
-	res  Response
-	done bool
-	err  error
+	run    string
+	res    Response
+	weight int64
+	done   bool
+	err    error
 }
 
 // NewCollector returns an empty Collector for a run.
@@ -74,11 +78,14 @@ func (c *Collector) Event(ev footnote.Event) {
 	}
 	c.res.Events = appendView(c.res.Events, ev)
 	switch b := ev.Body.(type) {
+	case footnote.RunStarted:
+		c.weight = b.Weight
 	case footnote.AssistantMessage:
 		c.message(b)
 	case footnote.ToolResult:
 		c.res.Parts = append(c.res.Parts, Part{
 			Type: typeResult, ToolUseID: b.CallID, Name: b.Name, Content: &b.Content, IsError: b.IsError,
+			CacheHit: b.CacheHit,
 		})
 	case footnote.Answered:
 		c.answered(b)
@@ -122,23 +129,14 @@ func (c *Collector) answered(a footnote.Answered) {
 func (c *Collector) end(reason string, u footnote.Usage, millis int64) {
 	m := &c.res.Metadata
 	m.StopReason, m.TokensUsed, m.Duration, c.done = reason, u.Prompt()+u.Output, millis, true
+	m.WeightedTokens = u.Weighted(c.weight)
 }
 
 // Completion returns the body of the response, or the error that prevented one; done is false while the run
-// goes on.
+// continues.
 func (c *Collector) Completion() (body []byte, done bool, err error) {
 	if !c.done || c.err != nil {
 		return nil, c.done, c.err
 	}
-	return encode(c.res), true, nil
-}
-
-// encode returns the JSON of a value of this package. All of them encode, because a tool input that is not
-// JSON never becomes an event.
-func encode(v any) []byte {
-	data, err := strictjson.Encode(v)
-	if err != nil {
-		return []byte("null")
-	}
-	return data
+	return strictjson.MustEncode(c.res), true, nil // a tool input that is not JSON never becomes an event
 }

@@ -33,77 +33,53 @@ type Request struct {
 // maxIDBytes is the maximum length of a message id in bytes.
 const maxIDBytes = 100
 
-// Decode reads a request and checks it. It returns InvalidRequest for a bad one.
-func Decode(body []byte) (Request, error) {
-	var q Request
-	if err := strictjson.Closed(body, &q); err != nil {
-		return q, err
+// Check validates a request.
+func (q Request) Check() error {
+	switch {
+	case q.Message != "" && q.NewMessage != "":
+		return footnote.Invalidf("message and newMessage mean the same; send only one of them.")
+	case q.Message == "" && q.NewMessage == "":
+		return footnote.Invalidf("The message is empty.")
+	case !protocol.PlainID(q.MessageID, maxIDBytes):
+		return footnote.Invalidf("A messageId must be at most %d bytes of printable UTF-8.", maxIDBytes)
 	}
-	if q.Message != "" && q.NewMessage != "" {
-		return q, footnote.Errorf(footnote.InvalidRequest,
-			"message and newMessage mean the same; send only one of them.")
-	}
-	if q.Message == "" {
-		q.Message = q.NewMessage
-	}
-	if q.Message == "" {
-		return q, footnote.Errorf(footnote.InvalidRequest, "The message is empty.")
-	}
-	if !protocol.PlainID(q.MessageID, maxIDBytes) {
-		return q, footnote.Errorf(footnote.InvalidRequest, "A messageId must be at most %d bytes of printable UTF-8.",
-			maxIDBytes)
-	}
-	return q, nil
+	return nil
 }
 
 // Turn converts the request to a turn without a conversation. Nobody behind this protocol can run a tool or
 // approve a call.
 func (q Request) Turn() agent.Turn {
 	return agent.Turn{
-		Assistant: q.Assistant, Tier: q.Tier, Text: q.Message, MessageID: q.MessageID,
+		Assistant: q.Assistant, Tier: q.Tier, Text: q.Message + q.NewMessage, MessageID: q.MessageID,
 		Protocol: Protocol, Unattended: true,
 	}
 }
 
-// Categories of failure, as the clients of this protocol know them.
-const (
-	categoryModel   = "sdk_communication"
-	categoryTool    = "tool_execution"
-	categoryStorage = "event_storage"
-	categoryRequest = "input_validation"
-	categoryAccess  = "authorization"
-	categoryLimit   = "rate_limit"
-)
-
+// category returns the category of a failure, as the clients of this protocol know it.
 func category(c footnote.Code) string {
 	switch c {
 	case footnote.ModelUnavailable, footnote.AgentTimeout:
-		return categoryModel
+		return "sdk_communication"
 	case footnote.DatabaseUnavailable:
-		return categoryTool
+		return "tool_execution"
 	case footnote.Unauthorized, footnote.Forbidden:
-		return categoryAccess
+		return "authorization"
 	case footnote.RateLimited, footnote.BudgetExceeded:
-		return categoryLimit
+		return "rate_limit"
 	case footnote.StorageUnavailable, footnote.Internal:
-		return categoryStorage
+		return "event_storage"
 	default:
-		return categoryRequest
+		return "input_validation"
 	}
 }
 
 // AppendError appends an error in this protocol's format. It includes only what is safe to show.
 func AppendError(dst []byte, err error, request string) []byte {
 	code := footnote.CodeOf(err)
-	dst = append(dst, `{"error":`...)
-	dst = strictjson.AppendString(dst, footnote.MessageOf(err))
-	dst = append(dst, `,"code":`...)
-	dst = strictjson.AppendString(dst, string(code))
-	dst = append(dst, `,"category":`...)
-	dst = strictjson.AppendString(dst, category(code))
+	o := strictjson.Builder(append(dst, '{')).Text("error", footnote.MessageOf(err)).Text("code", string(code))
+	o = o.Text("category", category(code))
 	if request != "" {
-		dst = append(dst, `,"requestId":`...)
-		dst = strictjson.AppendString(dst, request)
+		o = o.Text("requestId", request)
 	}
-	return append(dst, '}')
+	return append(o, '}')
 }

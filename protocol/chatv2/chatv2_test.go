@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/internal/strictjson"
 	"github.com/footnotehq/footnote/internal/transcript"
 )
 
@@ -65,12 +66,12 @@ func TestEarlyFailureHasNoFrames(t *testing.T) {
 func TestViewOmitsRewoundMessages(t *testing.T) {
 	events := []footnote.Event{
 		{Seq: 1, Body: footnote.UserMessage{Text: "One"}}, {Seq: 2, Body: footnote.UserMessage{Text: "Wrong"}},
-		{Seq: 3, Body: footnote.Rewound{ToSeq: 1}}, {Seq: 4, Body: footnote.UserMessage{Text: "Two"}},
+		{Seq: 3, Body: footnote.Rewound{ToSeq: 1}}, {Stream: "c", Seq: 4, Body: footnote.UserMessage{Text: "Two"}},
 	}
 	if got := View(events, 0); len(got) != 2 || *got[1].Content.Text != "Two" {
-		t.Errorf("%+v", got)
+		t.Errorf("view: %+v", got)
 	}
-	if got := View(events, 1); len(got) != 1 || got[0].ID != "4" {
+	if got := View(events, 1); len(got) != 1 || got[0].ID != "c.4" {
 		t.Errorf("after the first: %+v", got)
 	}
 }
@@ -90,7 +91,11 @@ func TestDecode(t *testing.T) {
 		`{"message":7}`:                               "",
 		`[]`:                                          "",
 	} {
-		q, err := Decode([]byte(body))
+		var q Request
+		err := strictjson.Closed([]byte(body), &q)
+		if err == nil {
+			err = q.Check()
+		}
 		if want == "" {
 			if footnote.CodeOf(err) != footnote.InvalidRequest {
 				t.Errorf("%s: %v", body, err)

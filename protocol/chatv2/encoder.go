@@ -1,10 +1,10 @@
 package chatv2
 
 import (
-	"strconv"
-
 	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/internal/strictjson"
 	"github.com/footnotehq/footnote/model"
+	"github.com/footnotehq/footnote/protocol/sse"
 )
 
 // Encoder writes a run as frames: the conversation, text as it grows, each event when it is stored, and
@@ -24,7 +24,7 @@ type Encoder struct {
 // NewEncoder returns the encoder of one run.
 func NewEncoder(conversation, run string) *Encoder {
 	e := &Encoder{col: NewCollector(conversation, run), run: run}
-	e.waiting = frame(nil, 0, encode(struct {
+	e.waiting = sse.AppendEvent(nil, "", "", strictjson.MustEncode(struct {
 		Type           string `json:"type"`
 		ConversationID string `json:"conversationId"`
 	}{"conversation", conversation}))
@@ -58,7 +58,7 @@ func (e *Encoder) Fail(dst []byte, err error) []byte {
 
 func (e *Encoder) failed(dst []byte) []byte {
 	data := append([]byte(`{"type":"error",`), AppendError(nil, e.err, "")[1:]...)
-	return frame(dst, 0, data)
+	return sse.AppendEvent(dst, "", "", data)
 }
 
 // Delta appends the frame of a delta: text as it grows.
@@ -70,9 +70,8 @@ func (e *Encoder) Delta(dst []byte, d footnote.Delta) []byte {
 	case d.Op == footnote.BlockGrew && d.Kind == model.TextBlock && len(d.Escaped) > 0:
 		dst = e.begin(dst)
 		e.textShown = true
-		dst = append(dst, `data: {"type":"text","text":"`...)
-		dst = append(dst, d.Escaped...)
-		return append(dst, "\"}\n\n"...)
+		o := strictjson.Builder(append(dst, `data: {"type":"text"`...)).Escaped("text", d.Escaped)
+		return append(o, "}\n\n"...)
 	case d.Op == footnote.StepBroke && e.textShown:
 		return e.discard(dst)
 	}
@@ -82,7 +81,7 @@ func (e *Encoder) Delta(dst []byte, d footnote.Delta) []byte {
 // discard withdraws streamed text that never became an event.
 func (e *Encoder) discard(dst []byte) []byte {
 	e.textShown = false
-	return frame(dst, 0, []byte(`{"type":"discard"}`))
+	return sse.AppendEvent(dst, "", "", []byte(`{"type":"discard"}`))
 }
 
 // Event appends the frames of an event.
@@ -93,7 +92,7 @@ func (e *Encoder) Event(dst []byte, ev footnote.Event) []byte {
 	if m, ok := ev.Body.(footnote.AssistantMessage); ok {
 		dst = e.begin(dst)
 		if text := *messageContent(m).Text; !e.textShown && text != "" {
-			dst = frame(dst, 0, encode(struct {
+			dst = sse.AppendEvent(dst, "", "", strictjson.MustEncode(struct {
 				Type string `json:"type"`
 				Text string `json:"text"`
 			}{"text", text}))
@@ -102,7 +101,7 @@ func (e *Encoder) Event(dst []byte, ev footnote.Event) []byte {
 	}
 	e.col.Event(ev)
 	for _, v := range appendView(nil, ev) {
-		f := frame(nil, ev.Seq, encode(struct {
+		f := sse.AppendEvent(nil, "", ev.ID(), strictjson.MustEncode(struct {
 			Type  string `json:"type"`
 			Event Event  `json:"event"`
 		}{"event", v}))
@@ -112,11 +111,11 @@ func (e *Encoder) Event(dst []byte, ev footnote.Event) []byte {
 			e.waiting = append(e.waiting, f...)
 		}
 	}
-	return e.ended(dst, ev.Seq)
+	return e.ended(dst, ev.ID())
 }
 
 // ended appends the last frame when the run has ended.
-func (e *Encoder) ended(dst []byte, seq int64) []byte {
+func (e *Encoder) ended(dst []byte, id string) []byte {
 	body, done, err := e.col.Completion()
 	if !done {
 		return dst
@@ -131,15 +130,5 @@ func (e *Encoder) ended(dst []byte, seq int64) []byte {
 		return e.failed(dst)
 	}
 	data := append([]byte(`{"type":"response","response":`), body...)
-	return frame(e.begin(dst), seq, append(data, '}'))
-}
-
-// frame appends one frame. Its id, if it has one, is the sequence number of its event.
-func frame(dst []byte, seq int64, data []byte) []byte {
-	if seq > 0 {
-		dst = strconv.AppendInt(append(dst, "id: "...), seq, 10)
-		dst = append(dst, '\n')
-	}
-	dst = append(append(dst, "data: "...), data...)
-	return append(dst, "\n\n"...)
+	return sse.AppendEvent(e.begin(dst), "", id, append(data, '}'))
 }

@@ -33,9 +33,7 @@ func (p *handler) Routes(s protocol.Server) protocol.Routes {
 	p.server = s
 	return protocol.Routes{
 		Prefix: "/api/chat-v2", Errors: envelope, OpenAPI: description,
-		List: []protocol.Route{
-			{Method: http.MethodPost, Pattern: "/api/chat-v2", Handler: p.post, Held: true},
-		},
+		List: []protocol.Route{{Method: http.MethodPost, Pattern: "/api/chat-v2", Handler: p.post, Held: true}},
 		Views: map[string]protocol.View{
 			"seed": func(log []footnote.Event, after int64) any { return View(log, after) },
 		},
@@ -49,9 +47,7 @@ func envelope(err error, f protocol.Failure) (contentType string, body []byte) {
 
 // post handles POST /api/chat-v2. It returns the whole answer, or a stream to a client that accepts one.
 func (p *handler) post(w http.ResponseWriter, r *http.Request) error {
-	var run agent.Ticket
-	var err error
-	aside.Do(func() { run, err = p.submit(w, r) })
+	run, err := aside.Do(func() (agent.Ticket, error) { return p.submit(w, r) })
 	if err != nil {
 		return err
 	}
@@ -69,12 +65,11 @@ func (p *handler) post(w http.ResponseWriter, r *http.Request) error {
 
 // submit reads a message and returns the run that answers it.
 func (p *handler) submit(w http.ResponseWriter, r *http.Request) (run agent.Ticket, err error) {
-	body, err := p.server.Body(w, r, 1)
-	if err != nil {
+	var q Request
+	if err := p.server.Read(w, r, 1, &q); err != nil {
 		return run, err
 	}
-	q, err := Decode(body)
-	if err != nil {
+	if err := q.Check(); err != nil {
 		return run, err
 	}
 	if org := p.server.Caller(r).Org; q.OrgID != "" && q.OrgID != org {

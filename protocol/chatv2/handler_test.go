@@ -82,12 +82,12 @@ func TestChatV2(t *testing.T) {
 	if status != 200 || first.Text != "There are 42." || len(first.Parts) != 3 || len(first.Events) != 4 ||
 		first.Metadata.TokensUsed != 30 ||
 		strings.Join(first.Metadata.ToolsUsed, " ") != "query" || first.Metadata.StopReason != model.EndTurn {
-		t.Fatalf("%d %+v", status, first)
+		t.Fatalf("first answer: %d %+v", status, first)
 	}
 	status, second := chatWhole(t, api, `{"newMessage":"And in June?","conversationId":"`+first.ConversationID+`"}`)
 	if status != 200 || second.Text != "And 43 in June." || second.ConversationID != first.ConversationID ||
 		len(second.Events) != 2 {
-		t.Errorf("%d %+v", status, second)
+		t.Errorf("second answer: %d %+v", status, second)
 	}
 	sent := protocoltest.Sent(llm, 2)
 	if !strings.Contains(sent, "tool_use") || !strings.Contains(sent, "tool_result") {
@@ -96,7 +96,7 @@ func TestChatV2(t *testing.T) {
 	w := chatStream(t, api, `{"message":"Again?","conversationId":"`+first.ConversationID+`"}`)
 	if got := w.Body.String(); w.Code != 200 || !strings.Contains(got, `data: {"type":"text","text":"As I said."}`) ||
 		!strings.Contains(got, `{"type":"response","response":{"text":"As I said."`) {
-		t.Errorf("%d %s", w.Code, got)
+		t.Errorf("streamed answer: %d %s", w.Code, got)
 	}
 	w = send(api, "GET", "/api/conversations/"+first.ConversationID+"/events?view=seed", "")
 	var view []struct {
@@ -112,7 +112,7 @@ func TestChatV2(t *testing.T) {
 		}
 	}
 	if err := json.Unmarshal(w.Body.Bytes(), &view); err != nil || len(view) != 8 {
-		t.Fatalf("%d %s", w.Code, w.Body)
+		t.Fatalf("view: %d %s", w.Code, w.Body)
 	}
 	if view[1].Type != "assistant" || view[1].Content.Type != "tool_use" || len(view[1].Content.ToolUses) != 1 ||
 		view[1].Metadata.Model != "scripted" || view[1].Metadata.Tokens != 15 ||
@@ -191,12 +191,12 @@ func TestChatV2OfAnotherProcess(t *testing.T) {
 	close(release)
 	wg.Wait()
 	if rest, err := io.ReadAll(own); err != nil || !strings.Contains(string(rest), `"type":"response"`) {
-		t.Errorf("%v %s", err, rest)
+		t.Errorf("rest of the stream: %v %s", err, rest)
 	}
 }
 
-// TestChatV2WhileItAnswers checks each policy for a message that arrives during a run.
-func TestChatV2WhileItAnswers(t *testing.T) {
+// TestChatV2BusyPolicies checks each policy for a message that arrives during a run.
+func TestChatV2BusyPolicies(t *testing.T) {
 	for policy, want := range map[string]struct {
 		first, second agentResponse
 		status        int
@@ -262,7 +262,7 @@ func TestChatV2Errors(t *testing.T) {
 	status, got := chatWhole(t, api, `{"message":"How many?"}`)
 	if status != 503 || got.Code != "model_unavailable" || got.Category != "sdk_communication" || got.Error == "" ||
 		got.Text != "" || got.RequestID == "" {
-		t.Errorf("%d %+v", status, got)
+		t.Errorf("want an error without an answer: %d %+v", status, got)
 	}
 	if w := chatStream(t, api, `{"message":"How many?"}`); w.Code != 503 ||
 		!strings.Contains(w.Body.String(), `"code":"model_unavailable"`) {
@@ -300,12 +300,12 @@ func TestChatV2TornHistory(t *testing.T) {
 	}, footnote.Append{
 		Run: "run_torn",
 		Blobs: map[footnote.Digest][]byte{
-			agent.DigestOf([]byte(`[]`)): []byte(`[]`),
+			footnote.DigestOf([]byte(`[]`)): []byte(`[]`),
 		},
 		Bodies: []footnote.Body{
 			footnote.Opened{
-				Assistant: "analyst", Model: "scripted", System: agent.DigestOf([]byte(`[]`)),
-				Tools: agent.DigestOf([]byte(`[]`)),
+				Assistant: "analyst", Model: "scripted", System: footnote.DigestOf([]byte(`[]`)),
+				Tools: footnote.DigestOf([]byte(`[]`)),
 			},
 			footnote.UserMessage{Text: "How many?"}, footnote.RunStarted{Protocol: "chat-v2"},
 			footnote.AssistantMessage{
@@ -322,7 +322,7 @@ func TestChatV2TornHistory(t *testing.T) {
 	})
 	if status, got := chatWhole(t, api, `{"message":"So?","conversationId":"conv_torn"}`); status != 200 ||
 		got.Text != "As far as I know." {
-		t.Fatalf("%d %+v", status, got)
+		t.Fatalf("answer: %d %+v", status, got)
 	}
 	if sent := protocoltest.Sent(model, 0); !strings.Contains(sent, "How many?") || !strings.Contains(sent, `"tool_use"`) ||
 		!strings.Contains(sent, `"tool_result"`) || !strings.Contains(sent, `"is_error":true`) {

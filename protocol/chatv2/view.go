@@ -20,7 +20,7 @@ const (
 
 // Event is an event of a conversation in this protocol's format.
 type Event struct {
-	ID             string    `json:"id"` // sequence number in the log, which gives the order
+	ID             string    `json:"id"` // unique; it ends with the sequence number in the log, which gives the order
 	ConversationID string    `json:"conversationId"`
 	Type           string    `json:"type"`
 	Timestamp      time.Time `json:"timestamp"`
@@ -49,11 +49,13 @@ type ToolUse struct {
 }
 
 // Metadata is the usage of an event. Tokens are those of the model call, including its prompt; Duration is in
-// milliseconds.
+// milliseconds. CacheHit means that a result comes from the cache, from a statement that ran at RanAt.
 type Metadata struct {
-	Model    string `json:"model,omitempty"`
-	Tokens   int64  `json:"tokens,omitempty"`
-	Duration int64  `json:"duration,omitempty"`
+	Model    string    `json:"model,omitempty"`
+	Tokens   int64     `json:"tokens,omitempty"`
+	Duration int64     `json:"duration,omitempty"`
+	CacheHit bool      `json:"cacheHit,omitempty"`
+	RanAt    time.Time `json:"ranAt,omitzero"`
 }
 
 // View returns the events of a log after a given one, without those that were undone. It leaves out what
@@ -70,7 +72,7 @@ func View(events []footnote.Event, after int64) []Event {
 
 // appendView appends this protocol's form of an event: nothing, one event, or those of an imported history.
 func appendView(dst []Event, ev footnote.Event) []Event {
-	e := Event{ID: fmt.Sprint(ev.Seq), ConversationID: ev.Stream, Timestamp: ev.Time.UTC()}
+	e := Event{ID: ev.ID(), ConversationID: ev.Stream, Timestamp: ev.Time.UTC()}
 	switch b := ev.Body.(type) {
 	case footnote.UserMessage:
 		if b.Text == "" {
@@ -80,7 +82,7 @@ func appendView(dst []Event, ev footnote.Event) []Event {
 	case footnote.Imported:
 		for i, t := range b.Turns {
 			one := e
-			one.ID, one.Type, one.Content = fmt.Sprintf("%d.%d", ev.Seq, i+1), typeUser, textContent(t.Text)
+			one.ID, one.Type, one.Content = fmt.Sprintf("%s.%d", ev.ID(), i+1), typeUser, textContent(t.Text)
 			if t.Role == typeAssistant {
 				one.Type = typeAssistant
 			}
@@ -93,8 +95,8 @@ func appendView(dst []Event, ev footnote.Event) []Event {
 	case footnote.ToolResult:
 		e.Type = typeResult
 		e.Content = Content{Type: typeResult, ToolUseID: b.CallID, Name: b.Name, Output: &b.Content, IsError: b.IsError}
-		if b.Millis > 0 {
-			e.Metadata = &Metadata{Duration: b.Millis}
+		if b.Millis > 0 || b.CacheHit {
+			e.Metadata = &Metadata{Duration: b.Millis, CacheHit: b.CacheHit, RanAt: b.RanAt}
 		}
 	case footnote.Unreadable:
 		e.Type, e.Content = typeAssistant,

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/agent"
 	"github.com/footnotehq/footnote/internal/strictjson"
 	"github.com/footnotehq/footnote/protocol"
 )
@@ -19,7 +20,6 @@ type Options struct {
 	Created   time.Time
 	Usage     bool // end a stream with a usage chunk
 	Footnotes bool // add the footnotes under the vendor key "footnotes"
-	Reasoning bool // show thinking as reasoning_content
 	Stop      []string
 }
 
@@ -29,35 +29,11 @@ const (
 	escapedBlankLine = `\n\n`
 )
 
-// texts returns the text and the thinking in a message's blocks. The text blocks of one message are joined
-// without a separator.
-func texts(blocks []json.RawMessage) (text, thinking string) {
-	var t, th strings.Builder
-	for _, raw := range blocks {
-		var b struct {
-			Type     string `json:"type"`
-			Text     string `json:"text"`
-			Thinking string `json:"thinking"`
-		}
-		if json.Unmarshal(raw, &b) != nil {
-			continue // stored blocks are valid JSON; one of an unknown shape has no text
-		}
-		switch b.Type {
-		case "text":
-			t.WriteString(b.Text)
-		case "thinking":
-			th.WriteString(b.Thinking)
-		}
-	}
-	return t.String(), th.String()
-}
-
 // endsWithAnswer reports whether one of the messages ends with an answer's text.
 func endsWithAnswer(messages [][]json.RawMessage, answer string) bool {
 	answer = strings.TrimSpace(answer)
 	for i := len(messages) - 1; i >= 0; i-- {
-		text, _ := texts(messages[i])
-		if strings.HasSuffix(strings.TrimSpace(text), answer) {
+		if strings.HasSuffix(strings.TrimSpace(agent.Text(messages[i])), answer) {
 			return true
 		}
 	}
@@ -80,25 +56,11 @@ func finishReason(reason string) string {
 // appendUsage appends a run's usage. Unlike in the Messages API, cached tokens count as part of the prompt
 // here.
 func appendUsage(dst []byte, u footnote.Usage) []byte {
-	return appendJSON(dst, struct {
-		Prompt     int64 `json:"prompt_tokens"`
-		Completion int64 `json:"completion_tokens"`
-		Total      int64 `json:"total_tokens"`
-		PromptHow  struct {
-			Cached int64 `json:"cached_tokens"`
-		} `json:"prompt_tokens_details"`
-		CompletionHow struct {
-			Reasoning int64 `json:"reasoning_tokens"`
-		} `json:"completion_tokens_details"`
-	}{
-		Prompt: u.Prompt(), Completion: u.Output, Total: u.Prompt() + u.Output,
-		PromptHow: struct {
-			Cached int64 `json:"cached_tokens"`
-		}{u.CacheRead},
-		CompletionHow: struct {
-			Reasoning int64 `json:"reasoning_tokens"`
-		}{u.Thinking},
-	})
+	o := strictjson.Builder(append(dst, '{')).Int("prompt_tokens", u.Prompt()).Int("completion_tokens", u.Output)
+	o = append(o.Int("total_tokens", u.Prompt()+u.Output).Name("prompt_tokens_details"), '{')
+	o = append(o.Int("cached_tokens", u.CacheRead), '}')
+	o = append(o.Name("completion_tokens_details"), '{')
+	return append(o.Int("reasoning_tokens", u.Thinking), `}}`...)
 }
 
 // notes is the value of the vendor key with an answer's footnotes. Offsets are bytes in the content that the
@@ -168,7 +130,6 @@ func held(text []byte, stop []string) int {
 type Collector struct {
 	opt      Options
 	text     []byte
-	thinking []byte
 	messages [][]json.RawMessage
 	answered *footnote.Answered
 	body     []byte
@@ -206,10 +167,8 @@ func (c *Collector) Event(ev footnote.Event) {
 	}
 	switch b := ev.Body.(type) {
 	case footnote.AssistantMessage:
-		text, thinking := texts(b.Blocks)
 		c.messages = append(c.messages, b.Blocks)
-		c.text = paragraph(c.text, text)
-		c.thinking = paragraph(c.thinking, thinking)
+		c.text = paragraph(c.text, agent.Text(b.Blocks))
 	case footnote.Answered:
 		if !endsWithAnswer(c.messages, b.Text) {
 			c.text = paragraph(c.text, b.Text)
@@ -227,7 +186,7 @@ func (c *Collector) Event(ev footnote.Event) {
 }
 
 // Completion returns the body of the answer, or the error that prevented one; done is false while the run
-// goes on.
+// continues.
 func (c *Collector) Completion() (body []byte, done bool, err error) { return c.body, c.done, c.err }
 
 // paragraph adds text after a blank line.
@@ -250,44 +209,24 @@ func (c *Collector) finish(reason string, u footnote.Usage) {
 	if c.opt.Footnotes {
 		vendor = appendNotes(nil, c.answered, c.text, len(shown))
 	}
-	thinking := ""
-	if c.opt.Reasoning {
-		thinking = string(c.thinking)
-	}
-	c.body = appendCompletion(nil, c.opt, string(shown), thinking, reason, u, vendor)
+	c.body = appendCompletion(nil, c.opt, string(shown), reason, u, vendor)
 	c.done = true
 }
 
 // AppendCompletion appends a finished completion of plain text.
 func AppendCompletion(dst []byte, o Options, text string, u footnote.Usage) []byte {
-	return appendCompletion(dst, o, text, "", "stop", u, nil)
+	return appendCompletion(dst, o, text, "stop", u, nil)
 }
 
-func appendCompletion(dst []byte, o Options, text, thinking, reason string, u footnote.Usage, vendor []byte) []byte {
+func appendCompletion(dst []byte, o Options, text, reason string, u footnote.Usage, vendor []byte) []byte {
 	dst = appendHead(dst, o, "chat.completion")
-	dst = append(dst, `"choices":[{"index":0,"message":{"role":"assistant","content":`...)
-	dst = strictjson.AppendString(dst, text)
-	if thinking != "" {
-		dst = append(dst, `,"reasoning_content":`...)
-		dst = strictjson.AppendString(dst, thinking)
-	}
-	dst = append(dst, `,"refusal":null},"logprobs":null,"finish_reason":"`...)
-	dst = append(dst, reason...)
-	dst = append(dst, `"}],"usage":`...)
-	dst = appendUsage(dst, u)
-	dst = append(dst, vendor...)
-	return append(dst, '}')
+	m := strictjson.Builder(append(dst, `"choices":[{"index":0,"message":{"role":"assistant"`...)).Text("content", text)
+	dst = append(m, `,"refusal":null},"logprobs":null,"finish_reason":"`+reason+`"}],"usage":`...)
+	return append(append(appendUsage(dst, u), vendor...), '}')
 }
 
 // appendHead appends the start that all objects of one answer share.
 func appendHead(dst []byte, o Options, object string) []byte {
-	dst = append(dst, `{"id":`...)
-	dst = strictjson.AppendString(dst, o.ID)
-	dst = append(dst, `,"object":"`...)
-	dst = append(dst, object...)
-	dst = append(dst, `","created":`...)
-	dst = appendJSON(dst, o.Created.Unix())
-	dst = append(dst, `,"model":`...)
-	dst = strictjson.AppendString(dst, o.Model)
-	return append(dst, ',')
+	head := strictjson.Builder(append(dst, '{')).Text("id", o.ID).Text("object", object)
+	return append(head.Int("created", o.Created.Unix()).Text("model", o.Model), ',')
 }

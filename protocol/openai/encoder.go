@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 
 	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/agent"
 	"github.com/footnotehq/footnote/internal/strictjson"
 	"github.com/footnotehq/footnote/protocol"
 )
@@ -13,11 +14,10 @@ import (
 // It copies text from the model's JSON into the chunk without decoding it: both are inside JSON strings. It
 // decodes the text only when it must inspect it, for stop strings and footnotes.
 type Encoder struct {
-	opt       Options
-	content   []byte // start of a chunk, up to the text
-	reasoning []byte // start of a chunk, up to the thinking
-	tail      []byte // end of either chunk
-	decodes   bool
+	opt     Options
+	content []byte // start of a chunk, up to the text
+	tail    []byte // end of the chunk
+	decodes bool
 
 	opened   bool // the role has been sent
 	done     bool
@@ -41,7 +41,6 @@ type Encoder struct {
 func NewEncoder(o Options) *Encoder {
 	e := &Encoder{opt: o, decodes: o.Footnotes || len(o.Stop) > 0}
 	e.content = append(e.delta(nil), `"content":"`...)
-	e.reasoning = append(e.delta(nil), `"reasoning_content":"`...)
 	e.tail = e.end([]byte(`"`), "null")
 	return e
 }
@@ -50,7 +49,7 @@ func NewEncoder(o Options) *Encoder {
 func (e *Encoder) Done() bool { return e.done }
 
 // Enough reports whether a stop string was found: the client needs no more text, so the run may be stopped.
-// The stream goes on to its end.
+// The stream continues to its end.
 func (e *Encoder) Enough() bool { return e.cut && !e.done }
 
 // Err returns why the answer ended before it was complete, or nil.
@@ -96,15 +95,9 @@ func (e *Encoder) Delta(dst []byte, d footnote.Delta) []byte {
 	}
 	switch d.Op {
 	case footnote.BlockGrew:
-		switch {
-		case len(d.Escaped) == 0:
-		case d.Kind == "text":
+		if d.Kind == "text" && len(d.Escaped) > 0 {
 			e.spokenBy = d.Step
 			return e.text(dst, d.Step, d.Attempt, d.Escaped)
-		case d.Kind == "thinking" && e.opt.Reasoning:
-			dst = append(e.Open(dst), e.reasoning...)
-			dst = append(dst, d.Escaped...)
-			return append(dst, e.tail...)
 		}
 	case footnote.BlockStarted:
 		e.live = d.Step
@@ -199,13 +192,7 @@ func (e *Encoder) message(dst []byte, m footnote.AssistantMessage) []byte {
 	if e.live == m.Step {
 		return dst
 	}
-	text, thinking := texts(m.Blocks)
-	if thinking != "" && e.opt.Reasoning {
-		dst = append(e.Open(dst), e.reasoning...)
-		dst = strictjson.AppendEscaped(dst, thinking)
-		dst = append(dst, e.tail...)
-	}
-	return e.whole(dst, m.Step, text)
+	return e.whole(dst, m.Step, agent.Text(m.Blocks))
 }
 
 // whole shows a text that did not come as deltas.

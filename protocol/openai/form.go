@@ -82,15 +82,11 @@ func (f *Form) Fill(answer string) []byte {
 	if values["language"] == "" {
 		values["language"] = "English"
 	}
-	dst := []byte{'{'}
-	for i, key := range f.Keys {
-		if i > 0 {
-			dst = append(dst, ',')
-		}
-		dst = append(strictjson.AppendString(dst, key), ':')
-		dst = strictjson.AppendString(dst, values[key])
+	o := strictjson.Builder{'{'}
+	for _, key := range f.Keys { // known words
+		o = o.Text(key, values[key])
 	}
-	return append(dst, '}')
+	return append(o, '}')
 }
 
 // AppendFilled appends the completion of a job with a form: as a call of its function if it has one, and as a
@@ -111,12 +107,9 @@ func (f *Form) AppendFilled(dst []byte, o Options, stream bool, answer string, u
 }
 
 func (f *Form) appendCall(dst []byte, o Options, object string) []byte {
-	dst = append(dst, `"id":`...)
-	dst = strictjson.AppendString(dst, "call_"+strings.TrimPrefix(o.ID, "chatcmpl-"))
-	dst = append(dst, `,"type":"function","function":{"name":`...)
-	dst = strictjson.AppendString(dst, f.Function)
-	dst = append(dst, `,"arguments":`...)
-	return append(strictjson.AppendString(dst, object), '}')
+	call := strictjson.Builder(dst).Text("id", "call_"+strings.TrimPrefix(o.ID, "chatcmpl-")).Text("type", "function")
+	call = append(call.Name("function"), '{')
+	return append(call.Text("name", f.Function).Text("arguments", object), '}')
 }
 
 func (f *Form) appendChunks(dst []byte, o Options, object string, u footnote.Usage) []byte {

@@ -17,17 +17,14 @@ import (
 
 // Settings configure the protocol. The zero value has the defaults.
 type Settings struct {
-	InputMaxChars  int    // of a user's message; default 10,000
-	TrustOpenWebUI bool   // accepts the X-OpenWebUI-Chat-Id header
-	OnDisconnect   string // what a run does when its client leaves; default agent.Cancel
-	Reasoning      bool   // show thinking
+	InputMaxChars int    // of a user's message; default 10,000
+	OnDisconnect  string // what a run does when its client leaves; default agent.Cancel
 	// SideJob, if not nil, is called after each model call for a chat front end's own requests, such as titles.
 	SideJob func(ctx context.Context, j SideJob)
 }
 
 // New returns the protocol.
 func New(s Settings) protocol.Protocol {
-	s.InputMaxChars = cmp.Or(max(s.InputMaxChars, 0), 10_000)
 	s.OnDisconnect = cmp.Or(s.OnDisconnect, agent.Cancel)
 	return &handler{Settings: s}
 }
@@ -64,9 +61,7 @@ func envelope(err error, f protocol.Failure) (contentType string, body []byte) {
 
 // chatCompletions handles POST /v1/chat/completions.
 func (p *handler) chatCompletions(w http.ResponseWriter, r *http.Request) error {
-	var st *protocol.Stream
-	var err error
-	aside.Do(func() { st, err = p.completion(w, r) })
+	st, err := aside.Do(func() (*protocol.Stream, error) { return p.completion(w, r) })
 	if err != nil || st == nil {
 		return err
 	}
@@ -86,7 +81,7 @@ func (p *handler) completion(w http.ResponseWriter, r *http.Request) (*protocol.
 	}
 	opt := Options{
 		ID: "chatcmpl-" + rand.Text(), Model: req.Model, Created: p.server.Now(), Usage: req.IncludeUsage,
-		Footnotes: req.Footnotes, Reasoning: p.Reasoning, Stop: req.Stop,
+		Footnotes: req.Footnotes, Stop: req.Stop,
 	}
 	if req.Job {
 		return nil, p.job(w, r, a, *req, opt)
@@ -116,9 +111,7 @@ func (p *handler) request(w http.ResponseWriter, r *http.Request) (*Request, err
 	if err != nil {
 		return nil, err
 	}
-	req, err := Decode(body, r.Header, Limits{
-		InputChars: p.InputMaxChars, TrustOpenWebUI: p.TrustOpenWebUI,
-	})
+	req, err := Decode(body, r.Header, p.InputMaxChars)
 	return &req, err
 }
 
@@ -126,11 +119,8 @@ func (p *handler) request(w http.ResponseWriter, r *http.Request) (*Request, err
 func (p *handler) turn(r *http.Request, a agent.AssistantInfo, req *Request) (agent.Turn, error) {
 	t := agent.Turn{
 		Assistant: a.Name, Protocol: name, OnDisconnect: p.OnDisconnect, Text: req.Text, Context: req.System,
-		MaxTokens: req.MaxTokens, Effort: req.Effort,
+		MaxTokens: req.MaxTokens, Effort: req.Effort, History: req.History,
 		Unattended: true, // its clients know neither our tools nor approvals
-	}
-	for _, m := range req.History {
-		t.History = append(t.History, footnote.TextTurn{Role: m.Role, Text: m.Text})
 	}
 	if req.Conversation == "" {
 		return t, nil
@@ -152,8 +142,7 @@ const name = "openai"
 const offlineModel = "offline"
 
 // job answers the background requests of chat front ends (such as titles) with one plain model call.
-func (p *handler) job(w http.ResponseWriter, r *http.Request, a agent.AssistantInfo, req Request,
-	opt Options) error {
+func (p *handler) job(w http.ResponseWriter, r *http.Request, a agent.AssistantInfo, req Request, opt Options) error {
 	p.server.Outcome(r, "job")
 	text, usage, err := p.jobText(r, a, req)
 	switch {
@@ -212,28 +201,17 @@ func (p *handler) unattended(r *http.Request) []agent.AssistantInfo {
 	return protocol.Unattended(p.server.Assistants(r))
 }
 
-// models lists the assistants under all their names.
-func (p *handler) models(r *http.Request) []Model {
-	var models []Model
-	for _, a := range p.unattended(r) {
-		for _, id := range append([]string{a.Name}, a.Aliases...) {
-			models = append(models, Model{ID: id, Created: a.Created})
-		}
-	}
-	return models
-}
-
 // listModels handles GET /v1/models.
 func (p *handler) listModels(w http.ResponseWriter, r *http.Request) error {
-	return protocol.WriteJSON(w, http.StatusOK, AppendModels(nil, p.models(r)))
+	return protocol.WriteValue(w, http.StatusOK, ModelsOf(p.unattended(r)))
 }
 
 // getModel handles GET /v1/models/{id}; ids may contain slashes.
 func (p *handler) getModel(w http.ResponseWriter, r *http.Request) error {
 	id := r.PathValue("id")
-	for _, m := range p.models(r) {
+	for _, m := range ModelsOf(p.unattended(r)).Data {
 		if m.ID == id {
-			return protocol.WriteJSON(w, http.StatusOK, AppendModel(nil, m))
+			return protocol.WriteValue(w, http.StatusOK, m)
 		}
 	}
 	_, err := p.assistant(r, id)

@@ -7,46 +7,40 @@
 package openai
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"net/http"
-	"time"
 
 	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/agent"
 	"github.com/footnotehq/footnote/internal/strictjson"
 	"github.com/footnotehq/footnote/protocol"
 )
 
 // Model describes an assistant in a list.
 type Model struct {
-	ID      string
-	Created time.Time
-}
-
-type modelJSON struct {
 	ID      string `json:"id"`
 	Object  string `json:"object"`
 	Created int64  `json:"created"`
 	OwnedBy string `json:"owned_by"`
 }
 
-func (m Model) json() modelJSON {
-	return modelJSON{ID: m.ID, Object: "model", Created: m.Created.Unix(), OwnedBy: "footnote"}
+// Models is a list of models.
+type Models struct {
+	Object string  `json:"object"`
+	Data   []Model `json:"data"`
 }
 
-// AppendModel appends the JSON of one model.
-func AppendModel(dst []byte, m Model) []byte { return appendJSON(dst, m.json()) }
-
-// AppendModels appends the JSON of a list.
-func AppendModels(dst []byte, models []Model) []byte {
-	data := make([]modelJSON, 0, len(models))
-	for _, m := range models {
-		data = append(data, m.json())
+// ModelsOf lists assistants under all their names.
+func ModelsOf(assistants []agent.AssistantInfo) Models {
+	list := Models{Object: "list", Data: []Model{}}
+	for _, a := range assistants {
+		for _, id := range append([]string{a.Name}, a.Aliases...) {
+			list.Data = append(list.Data, Model{id, "model", a.Created.Unix(), "footnote"})
+		}
 	}
-	return appendJSON(dst, struct {
-		Object string      `json:"object"`
-		Data   []modelJSON `json:"data"`
-	}{"list", data})
+	return list
 }
 
 // Param is an error that names the request parameter it is about, which this API's error envelope includes.
@@ -86,19 +80,12 @@ func AppendError(dst []byte, err error, code string) []byte {
 			code = "invalid_api_key"
 		}
 	}
-	dst = append(dst, `{"error":{"message":`...)
-	dst = strictjson.AppendString(dst, footnote.MessageOf(err))
-	dst = append(dst, `,"type":`...)
-	dst = strictjson.AppendString(dst, errorType(c))
-	dst = append(dst, `,"param":`...)
+	o := strictjson.Builder(append(dst, `{"error":{`...)).Text("message", footnote.MessageOf(err))
+	o = o.Text("type", errorType(c)).Raw("param", []byte("null"))
 	if p := paramOf(err); p != "" {
-		dst = strictjson.AppendString(dst, p)
-	} else {
-		dst = append(dst, "null"...)
+		o = strictjson.AppendString(bytes.TrimSuffix(o, []byte("null")), p)
 	}
-	dst = append(dst, `,"code":`...)
-	dst = strictjson.AppendString(dst, code)
-	return append(dst, `}}`...)
+	return append(o.Text("code", code), `}}`...)
 }
 
 func errorType(c footnote.Code) string {
@@ -132,16 +119,12 @@ func appendJSON(dst []byte, v any) []byte {
 // Headers that this protocol reads or writes.
 const (
 	conversationHeader = "X-Conversation-Id"
-	openWebUIHeader    = "X-Openwebui-Chat-Id"
 	footnotesHeader    = "X-Footnotes"
 )
 
 // conversation returns the client's id for the conversation, or "" if the client does not send one.
-func conversation(h http.Header, trustOpenWebUI bool) (string, error) {
+func conversation(h http.Header) (string, error) {
 	id := h.Get(conversationHeader)
-	if id == "" && trustOpenWebUI {
-		id = h.Get(openWebUIHeader)
-	}
 	switch id {
 	case "", "new", "null", "undefined": // front-end templates leave these for a chat without an id
 		return "", nil

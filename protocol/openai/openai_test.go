@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/agent"
 )
 
 func header(kv ...string) http.Header {
@@ -26,14 +27,14 @@ func TestDecode(t *testing.T) {
 	{"role":"user","content":"first","name":"x"},{"role":"assistant","content":null,"tool_calls":[{"id":"c"}]},{"role":"tool","content":"42","tool_call_id":"c"},
 	{"role":"assistant","content":[{"type":"text","text":"a"},{"type":"refusal","refusal":"b"}]},
 	{"role":"user","content":[{"type":"text","text":"one"},{"type":"text","text":"two"}]},{"role":"user","content":"three"}]}`
-	r, err := Decode([]byte(body), header("X-Conversation-Id", "thread 7/ø", "X-Footnotes", "True"), Limits{})
+	r, err := Decode([]byte(body), header("X-Conversation-Id", "thread 7/ø", "X-Footnotes", "True"), 0)
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := Request{
 		Model: "analyst", Stream: true, IncludeUsage: true, Footnotes: true, MaxTokens: 7, Stop: []string{"END"},
 		Conversation: "thread 7/ø", System: "Be short.\n\nIn German.", Text: "one\ntwo\n\nthree",
-		History: []Message{{"user", "first"}, {"assistant", "a\nb"}},
+		History: []footnote.TextTurn{{Role: "user", Text: "first"}, {Role: "assistant", Text: "a\nb"}},
 	}
 	if got, want := dump(r), dump(want); got != want {
 		t.Errorf("Decode gave\n%s\nwant\n%s", got, want)
@@ -174,7 +175,7 @@ func TestDecodeRefuses(t *testing.T) {
 		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			_, err := Decode([]byte(tc.body), nil, Limits{})
+			_, err := Decode([]byte(tc.body), nil, 0)
 			if footnote.CodeOf(err) != tc.code || paramOf(err) != tc.param {
 				t.Errorf("err = %v: code %q, param %q; want %q, %q", err, footnote.CodeOf(err), paramOf(err), tc.code,
 					tc.param)
@@ -182,7 +183,7 @@ func TestDecodeRefuses(t *testing.T) {
 		})
 	}
 	long := `{"model":"a","messages":[{"role":"user","content":"` + strings.Repeat("é", 10_000) + `"}]}`
-	if _, err := Decode([]byte(long), nil, Limits{}); err != nil {
+	if _, err := Decode([]byte(long), nil, 0); err != nil {
 		t.Errorf("10,000 characters: %v", err)
 	}
 }
@@ -190,24 +191,21 @@ func TestDecodeRefuses(t *testing.T) {
 func TestConversationHeader(t *testing.T) {
 	body := []byte(`{"model":"a","messages":[{"role":"user","content":"hi"}]}`)
 	for _, tc := range []struct {
-		h     http.Header
-		trust bool
-		want  string
+		h    http.Header
+		want string
 	}{
-		{header("X-Conversation-Id", "c1"), false, "c1"},
-		{header("X-Conversation-Id", "new"), false, ""},
-		{header("X-Conversation-Id", "{{LIBRECHAT_BODY_CONVERSATIONID}}"), false, ""},
-		{header("X-OpenWebUI-Chat-Id", "w1"), false, ""},
-		{header("X-OpenWebUI-Chat-Id", "w1"), true, "w1"},
-		{header("X-OpenWebUI-Chat-Id", "w1", "X-Conversation-Id", "c1"), true, "c1"},
+		{header("X-Conversation-Id", "c1"), "c1"},
+		{header("X-Conversation-Id", "new"), ""},
+		{header("X-Conversation-Id", "{{LIBRECHAT_BODY_CONVERSATIONID}}"), ""},
+		{header("X-OpenWebUI-Chat-Id", "w1"), ""},
 	} {
-		r, err := Decode(body, tc.h, Limits{TrustOpenWebUI: tc.trust})
+		r, err := Decode(body, tc.h, 0)
 		if err != nil || r.Conversation != tc.want {
-			t.Errorf("%v (trust %v): %q, %v; want %q", tc.h, tc.trust, r.Conversation, err, tc.want)
+			t.Errorf("%v: %q, %v; want %q", tc.h, r.Conversation, err, tc.want)
 		}
 	}
 	for _, id := range []string{"a\x01b", "\xff", strings.Repeat("x", 129)} {
-		_, err := Decode(body, http.Header{"X-Conversation-Id": {id}}, Limits{})
+		_, err := Decode(body, http.Header{"X-Conversation-Id": {id}}, 0)
 		if paramOf(err) != "X-Conversation-Id" {
 			t.Errorf("id %.20q: %v", id, err)
 		}
@@ -251,7 +249,7 @@ func TestJobs(t *testing.T) {
 		{"a person's analysis", encode(false, "Analyze this conversation and provide: a chart"), false},
 		{"a question", encode(false, "How many orders?"), false},
 	} {
-		r, err := Decode(tc.body, nil, Limits{})
+		r, err := Decode(tc.body, nil, 0)
 		if err != nil || r.Job != tc.want {
 			t.Errorf("%s: Job = %v, %v; want %v", tc.name, r.Job, err, tc.want)
 		}
@@ -298,7 +296,7 @@ func TestForms(t *testing.T) {
 				object("orders") + `}},` + prompt + `}`, "", 0,
 		},
 	} {
-		r, err := Decode([]byte(tc.body), nil, Limits{})
+		r, err := Decode([]byte(tc.body), nil, 0)
 		if err != nil || !r.Job || (r.Form == nil) != (tc.keys == 0) {
 			t.Errorf("%s: %+v, %v", tc.body, r, err)
 		} else if r.Form != nil && (r.Form.Function != tc.function || len(r.Form.Keys) != tc.keys) {
@@ -306,7 +304,7 @@ func TestForms(t *testing.T) {
 		}
 	}
 	r, err := Decode([]byte(`{"model":"a","response_format":{"type":"json_schema","json_schema":{"schema":`+
-		object("title")+`}},"messages":[{"role":"user","content":"How many orders?"}]}`), nil, Limits{})
+		object("title")+`}},"messages":[{"role":"user","content":"How many orders?"}]}`), nil, 0)
 	if err != nil || r.Job || r.Form != nil {
 		t.Errorf("a question with a schema is a question: %+v, %v", r, err)
 	}
@@ -327,7 +325,7 @@ func TestForms(t *testing.T) {
 func TestEffort(t *testing.T) {
 	for asked, want := range map[string]string{`"none"`: "off", `"minimal"`: "low", `"high"`: "high", `null`: ""} {
 		r, err := Decode([]byte(`{"model":"a","reasoning_effort":`+asked+
-			`,"messages":[{"role":"user","content":"hi"}]}`), nil, Limits{})
+			`,"messages":[{"role":"user","content":"hi"}]}`), nil, 0)
 		if err != nil || r.Effort != want {
 			t.Errorf("%s: %q, %v; want %q", asked, r.Effort, err, want)
 		}
@@ -385,7 +383,7 @@ func FuzzDecode(f *testing.F) {
 	f.Add([]byte(`{"model":"a","messages":[{"role":"system","content":""},{"role":"assistant"},{"role":"user",` +
 		`"content":"x"}],"tools":null}`))
 	f.Fuzz(func(t *testing.T, body []byte) {
-		r, err := Decode(body, nil, Limits{})
+		r, err := Decode(body, nil, 0)
 		if err != nil {
 			if c := footnote.CodeOf(err); c == footnote.Internal {
 				t.Fatalf("input must never be an internal error: %v", err)
@@ -425,16 +423,18 @@ func TestErrorEnvelope(t *testing.T) {
 
 func TestModels(t *testing.T) {
 	at := time.Unix(1_700_000_000, 0)
-	got := string(AppendModels(nil, []Model{{"analyst", at}}))
+	list := func(assistants ...agent.AssistantInfo) string { return string(appendJSON(nil, ModelsOf(assistants))) }
+	got := list(agent.AssistantInfo{Name: "analyst", Created: at})
 	if want := `{"object":"list","data":[{"id":"analyst","object":"model","created":1700000000,` +
 		`"owned_by":"footnote"}]}`; got != want {
-		t.Errorf("AppendModels = %s, want %s", got, want)
+		t.Errorf("the listing is %s, want %s", got, want)
 	}
-	if got := string(AppendModels(nil, nil)); got != `{"object":"list","data":[]}` {
+	if got := list(); got != `{"object":"list","data":[]}` {
 		t.Errorf("empty listing = %s", got)
 	}
-	if got := string(AppendModel(nil, Model{"claude-da/analyst", at})); !json.Valid([]byte(got)) ||
+	got = list(agent.AssistantInfo{Name: "analyst", Aliases: []string{"claude-da/analyst"}, Created: at})
+	if !json.Valid([]byte(got)) || !strings.Contains(got, `"id":"analyst"`) ||
 		!strings.Contains(got, `"id":"claude-da/analyst"`) {
-		t.Errorf("AppendModel = %s", got)
+		t.Errorf("an alias is listed as %s", got)
 	}
 }

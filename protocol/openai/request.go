@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/http"
@@ -23,27 +24,15 @@ type Request struct {
 
 	// Conversation is the client's or our own id of the conversation; empty for a stand-alone request.
 	Conversation string
-	System       string    // the client's system text; ours takes precedence
-	History      []Message // messages before Text
-	Text         string    // the user's current message
+	System       string              // the client's system text; ours takes precedence
+	History      []footnote.TextTurn // messages before Text
+	Text         string              // the user's current message
 
 	// Job is true for the background requests of chat front ends: titles, tags, follow-up questions. Text is
 	// then the whole prompt, and the request is not a turn of a conversation. Form is the shape of its
 	// answer; nil for plain text.
 	Job  bool
 	Form *Form
-}
-
-// Message is one text message in the client's history.
-type Message struct {
-	Role string // "user" or "assistant"
-	Text string
-}
-
-// Limits restrict what is accepted, and select which headers to trust.
-type Limits struct {
-	InputChars     int  // characters of the user's text; 0 means 10,000
-	TrustOpenWebUI bool // X-OpenWebUI-Chat-Id names the conversation
 }
 
 const (
@@ -60,17 +49,16 @@ const (
 // The user's messages after the assistant's last one are the current message. Everything before is history.
 // It is only used if the server has no record of the conversation; the server's record is better, because it
 // contains all tool results.
-func Decode(body []byte, h http.Header, lim Limits) (Request, error) {
-	if lim.InputChars <= 0 {
-		lim.InputChars = 10_000
-	}
+//
+// The user's text may have maxChars characters; 0 means 10,000.
+func Decode(body []byte, h http.Header, maxChars int) (Request, error) {
+	maxChars = cmp.Or(max(maxChars, 0), 10_000)
 	doc, err := strictjson.Parse(body)
 	if err != nil {
 		return Request{}, invalid(err)
 	}
 	if doc.Kind() != strictjson.Object {
-		return Request{}, footnote.Errorf(footnote.InvalidRequest, "The body must be a JSON object, not %s.",
-			doc.Kind())
+		return Request{}, footnote.Invalidf("The body must be a JSON object, not %s.", doc.Kind())
 	}
 	if err := choices(doc); err != nil {
 		return Request{}, err
@@ -88,15 +76,15 @@ func Decode(body []byte, h http.Header, lim Limits) (Request, error) {
 	if err := r.messages(doc.Get("messages")); err != nil {
 		return Request{}, err
 	}
-	if r.Conversation, err = conversation(h, lim.TrustOpenWebUI); err != nil {
+	if r.Conversation, err = conversation(h); err != nil {
 		return Request{}, err
 	}
 	if err := r.sideJob(doc, form); err != nil {
 		return Request{}, err
 	}
-	if n := utf8.RuneCountInString(r.Text); n > lim.InputChars && !r.Job {
+	if n := utf8.RuneCountInString(r.Text); n > maxChars && !r.Job {
 		return Request{}, refuse(footnote.InputTooLong, "messages",
-			"The message has %d characters; at most %d are allowed.", n, lim.InputChars)
+			"The message has %d characters; at most %d are allowed.", n, maxChars)
 	}
 	return r, nil
 }
@@ -104,14 +92,11 @@ func Decode(body []byte, h http.Header, lim Limits) (Request, error) {
 // sideJob recognises the background requests of chat programs by their words, or by a form for a title.
 // Either way the request consists of a single message.
 func (r *Request) sideJob(doc strictjson.Value, form *Form) error {
-	switch alone := len(r.History) == 0; {
-	case form != nil && form.Function != "":
-		if r.Job = alone; !alone {
-			return tools(doc)
-		}
-	default:
-		r.Job = alone && !r.Stream && isJob(r.Text)
+	alone, called := len(r.History) == 0, form != nil && form.Function != ""
+	if called && !alone {
+		return tools(doc)
 	}
+	r.Job = alone && (called || !r.Stream && isJob(r.Text))
 	if r.Job {
 		r.Form = form
 	}
@@ -121,11 +106,8 @@ func (r *Request) sideJob(doc strictjson.Value, form *Form) error {
 // invalid classifies a JSON error.
 func invalid(err error) error {
 	if se, ok := errors.AsType[*strictjson.SyntaxError](err); ok {
-		return &footnote.Error{
-			Code:    footnote.InvalidRequest,
-			Message: fmt.Sprintf("The body is not valid JSON at byte %d: %s.", se.Offset, se.Msg),
-			Err:     err,
-		}
+		return footnote.Wrapf(footnote.InvalidRequest, err, "The body is not valid JSON at byte %d: %s.", se.Offset,
+			se.Msg)
 	}
 	return err
 }
@@ -320,7 +302,7 @@ func (r *Request) messages(v strictjson.Value) error {
 // addToHistory adds a message to the history unless it is empty.
 func (r *Request) addToHistory(role string, texts []string) {
 	if text := strings.Join(texts, "\n\n"); strings.TrimSpace(text) != "" {
-		r.History = append(r.History, Message{Role: role, Text: text})
+		r.History = append(r.History, footnote.TextTurn{Role: role, Text: text})
 	}
 }
 

@@ -4,6 +4,7 @@ package protocoltest
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"net/http"
@@ -39,9 +40,7 @@ type Options struct {
 // user. Runs stop when the test ends.
 func New(t *testing.T, o Options) *httpapi.Server {
 	t.Helper()
-	if o.ModelName == "" {
-		o.ModelName = "scripted"
-	}
+	o.ModelName = cmp.Or(o.ModelName, "scripted")
 	if o.Log == nil {
 		o.Log = sqlitetest.New(t)
 	}

@@ -5,7 +5,6 @@ package sse
 import (
 	"errors"
 	"net/http"
-	"strconv"
 	"time"
 )
 
@@ -113,17 +112,15 @@ func (s *Writer) deadline() error {
 	return err
 }
 
-// AppendEvent appends a frame with a name, an id if it is positive, and data without line breaks (JSON never
-// has any).
-func AppendEvent(dst []byte, name string, id int64, data []byte) []byte {
-	if id > 0 {
-		dst = append(dst, "id: "...)
-		dst = strconv.AppendInt(dst, id, 10)
-		dst = append(dst, '\n')
+// AppendEvent appends a frame with a name and an id, unless they are empty, and data without line breaks, which JSON
+// never has.
+func AppendEvent(dst []byte, name, id string, data []byte) []byte {
+	if id != "" {
+		dst = append(append(append(dst, "id: "...), id...), '\n')
 	}
-	dst = append(dst, "event: "...)
-	dst = append(dst, name...)
-	dst = append(dst, "\ndata: "...)
-	dst = append(dst, data...)
+	if name != "" {
+		dst = append(append(append(dst, "event: "...), name...), '\n')
+	}
+	dst = append(append(dst, "data: "...), data...)
 	return append(dst, "\n\n"...)
 }

@@ -125,7 +125,7 @@ func TestOverTheWire(t *testing.T) {
 	defer resp.Body.Close()
 	first := make([]byte, len("data: first\n\n"))
 	if _, err := io.ReadFull(resp.Body, first); err != nil || string(first) != "data: first\n\n" {
-		t.Fatalf("first frame %q, %v: it must arrive before the handler goes on", first, err)
+		t.Fatalf("first frame %q, %v: it must arrive before the handler continues", first, err)
 	}
 	close(release)
 	rest, err := io.ReadAll(resp.Body)
@@ -135,11 +135,11 @@ func TestOverTheWire(t *testing.T) {
 }
 
 func TestAppendEvent(t *testing.T) {
-	got := string(sse.AppendEvent(nil, "run_started", 7, []byte(`{"a":1}`)))
-	if want := "id: 7\nevent: run_started\ndata: {\"a\":1}\n\n"; got != want {
+	got := string(sse.AppendEvent(nil, "run_started", "conv_1.7", []byte(`{"a":1}`)))
+	if want := "id: conv_1.7\nevent: run_started\ndata: {\"a\":1}\n\n"; got != want {
 		t.Errorf("AppendEvent = %q, want %q", got, want)
 	}
-	got = string(sse.AppendEvent(nil, "delta", 0, []byte(`{}`)))
+	got = string(sse.AppendEvent(nil, "delta", "", []byte(`{}`)))
 	if want := "event: delta\ndata: {}\n\n"; got != want {
 		t.Errorf("AppendEvent without an id = %q, want %q", got, want)
 	}

@@ -1,5 +1,5 @@
 # Sourced by trial.sh and boot.sh: makes a bare Debian with debootstrap. Sets work, root, inside and emulated. The
-# caller has set suite and arch, and may define tidy, which ends what it started.
+# caller has set suite and arch, and may define tidy, which cleans up after it.
 # shellcheck shell=bash disable=SC2034,SC2154 # used and set there
 if [ "$(id -u)" != 0 ]; then
   echo "debootstrap and chroot need root" >&2

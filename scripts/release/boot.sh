@@ -2,7 +2,7 @@
 # Tries the package of the release in $1 (bin/release) as a service: in a virtual machine that boots a bare Debian with
 # systemd and no network, it installs the package, starts the service, asks a question, looks whether the coder's
 # sandbox works under the unit's restrictions, upgrades, stops and purges. Needs root. The machine is emulated, which
-# takes many minutes; ACCEL=kvm makes it quick where that works. TRIAL_ARCH=arm64 has that processor; SUITE=trixie tries
+# takes many minutes; ACCEL=kvm makes it quick where that works. TRIAL_ARCH=arm64 emulates that processor; SUITE=trixie tries
 # another Debian.
 set -euo pipefail
 cd "$(dirname "$0")/../.."

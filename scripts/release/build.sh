@@ -46,7 +46,7 @@ old_enough() {
   done
 }
 
-# What linking DuckDB for macOS and Windows needs does not exist here.
+# The libraries to link DuckDB for macOS and Windows are not available here.
 for target in linux/amd64/1 linux/arm64/1 darwin/amd64/0 darwin/arm64/0 windows/amd64/0; do
   IFS=/ read -r os arch cgo <<<"$target"
   echo "footnote $version: $os/$arch"

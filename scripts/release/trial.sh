@@ -2,7 +2,7 @@
 # Tries the Linux programs of the release in $1 (bin/release) where nothing else is installed: in a bare Debian made by
 # debootstrap it installs the package, serves a question over a CSV file up to its answer, upgrades, removes and purges;
 # and it does the same with install.sh as an ordinary user. Needs root. SUITE=trixie tries another Debian.
-# TRIAL_ARCH=arm64 runs under qemu, which cannot confine a process: there it gets no further than the page.
+# TRIAL_ARCH=arm64 runs under qemu, which cannot confine a process, so there it only checks that the page is served.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 while IFS= read -r name; do unset "$name"; done < <(compgen -v ANTHROPIC_ || true)

@@ -165,7 +165,7 @@ func (c *Catalog) Choose(p footnote.Principal, asked []string) ([]string, error)
 	var names []string
 	for _, name := range asked {
 		if !slices.Contains(all, name) {
-			return nil, footnote.Errorf(footnote.InvalidRequest, "There is no source %.80q. The sources are: %s.", name,
+			return nil, footnote.Invalidf("There is no source %.80q. The sources are: %s.", name,
 				strings.Join(all, ", "))
 		}
 		if !slices.Contains(names, name) {

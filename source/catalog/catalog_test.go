@@ -106,7 +106,7 @@ func TestUploadIsVisibleOnlyToOwner(t *testing.T) {
 	e := add(t, c, ada, "Sales 2026.csv", "a,b")
 	if !e.Uploaded || e.Engine != "sqlite" || e.Tables != 1 || e.Rows != 3 ||
 		!strings.HasPrefix(e.Name, "sales_2026_") {
-		t.Errorf("%+v", e)
+		t.Errorf("upload: %+v", e)
 	}
 	if got := names(c, ada); got != "shop "+e.Name {
 		t.Error(got)
@@ -376,7 +376,7 @@ func TestBusyServerAsksToRetry(t *testing.T) {
 	e, ok := errors.AsType[*footnote.Error](err)
 	if !ok || e.Code != footnote.RateLimited || e.RetryAfter != time.Second ||
 		strings.Contains(e.Message, "database x") {
-		t.Errorf("%v", err)
+		t.Errorf("want rate_limited without the name of the database: %v", err)
 	}
 }
 

@@ -75,7 +75,7 @@ func (c *Catalog) Add(ctx context.Context, p footnote.Principal, filename string
 	}
 	base, ext := fileName(filename)
 	if !kinds[ext] {
-		return Entry{}, footnote.Errorf(footnote.InvalidRequest,
+		return Entry{}, footnote.Invalidf(
 			"A file of data is .csv, .tsv, .json, .parquet, .xlsx, .sqlite or .duckdb; this one is called %.80q.",
 			filename)
 	}
@@ -131,7 +131,7 @@ func (c *Catalog) reserve(p footnote.Principal, base, ext string) (*upload, erro
 		return nil, footnote.Errorf(footnote.ModelUnavailable, "The server is shutting down. Try again in a moment.")
 	case files >= c.opts.MaxFiles:
 		return nil, footnote.Errorf(footnote.Conflict,
-			"You have %d uploaded files, which is as many as are kept. Delete one first.", files)
+			"You have %d uploaded files, the most that are kept. Delete one first.", files)
 	case bytes >= c.opts.MaxTotal:
 		return nil, footnote.Errorf(footnote.Conflict,
 			"Your uploaded files have %d MB, which is as much as is kept. Delete one first.", bytes>>20)
@@ -256,10 +256,9 @@ func write(path string, content io.Reader, limit int64) (int64, error) {
 	if err != nil {
 		return 0, unwritable(err)
 	}
-	from := &reader{r: io.LimitReader(content, limit+1)}
-	n, err := io.Copy(f, from)
-	if from.err != nil {
-		return 0, errors.Join(from.err, f.Close())
+	n, err := io.Copy(f, io.LimitReader(content, limit+1))
+	if _, ours := errors.AsType[*fs.PathError](err); err != nil && !ours { // the content could not be read
+		return 0, errors.Join(err, f.Close())
 	}
 	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
 		return 0, unwritable(err)
@@ -268,20 +267,6 @@ func write(path string, content io.Reader, limit int64) (int64, error) {
 		return 0, footnote.Errorf(footnote.TooLarge, "The file may have at most %d bytes.", limit)
 	}
 	return n, nil
-}
-
-// reader remembers read errors, to distinguish them from write errors.
-type reader struct {
-	r   io.Reader
-	err error
-}
-
-func (r *reader) Read(b []byte) (int, error) {
-	n, err := r.r.Read(b)
-	if err != nil && !errors.Is(err, io.EOF) {
-		r.err = err
-	}
-	return n, err
 }
 
 func unwritable(err error) error {
@@ -387,7 +372,7 @@ func (c *Catalog) Expire(now time.Time, age func(org, user string) time.Duration
 			return false
 		}
 		info, err := os.Stat(filepath.Join(u.folder, aboutFile))
-		return err == nil && now.Sub(info.ModTime()) > maxAge // without an error: it has not been removed meanwhile
+		return err == nil && now.Sub(info.ModTime()) > maxAge // an error: it was removed meanwhile
 	})
 	return err
 }
@@ -426,11 +411,12 @@ func (c *Catalog) restore() error {
 	if err := os.MkdirAll(c.opts.Folder, 0o700); err != nil {
 		return fmt.Errorf("folder of uploads: %w", err)
 	}
-	folders, err := filepath.Glob(filepath.Join(escaped(c.opts.Folder), "*", "*", "*"))
+	folders, err := fs.Glob(os.DirFS(c.opts.Folder), "*/*/*")
 	if err != nil {
 		return fmt.Errorf("folder of uploads: %w", err)
 	}
-	for _, folder := range folders {
+	for _, name := range folders {
+		folder := filepath.Join(c.opts.Folder, name)
 		u, err := read(folder)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
@@ -441,16 +427,11 @@ func (c *Catalog) restore() error {
 			c.uploads[u.about.Name] = u
 		}
 		if err != nil {
-			c.opts.Logger.Warn("upload left out", "folder", folder, "err", err)
+			c.opts.Logger.Warn("cannot restore an upload; leaving it out", "folder", folder, "err", err)
 		}
 	}
 	return nil
 }
-
-var special = regexp.MustCompile(`[*?[\\]`)
-
-// escaped escapes the characters of a path that are special to Glob.
-func escaped(path string) string { return special.ReplaceAllString(path, `\$0`) }
 
 // read reads the description in a folder.
 func read(folder string) (*upload, error) {
@@ -464,7 +445,7 @@ func read(folder string) (*upload, error) {
 		return nil, err
 	}
 	if u.about.Name != filepath.Base(folder) || u.about.File != filepath.Base(u.about.File) {
-		return nil, errors.New("its description is of another one")
+		return nil, errors.New("its description belongs to another upload")
 	}
 	u.size = u.about.Bytes
 	return u, nil

@@ -95,7 +95,7 @@ func (b *Budget) waitingForTest() int {
 }
 
 // TestReserveInOrder checks that a later, smaller request does not overtake an earlier, larger one, and that a
-// canceled request no longer blocks the others.
+// cancelled request no longer blocks the others.
 func TestReserveInOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		budget := NewBudget(100)
@@ -180,8 +180,8 @@ func TestFullPoolDoesNotBlockOthers(t *testing.T) {
 	})
 }
 
-// TestIdleChildrenEndOnlyIfTheySuffice checks that idle children are ended only if they free enough memory together.
-func TestIdleChildrenEndOnlyIfTheySuffice(t *testing.T) {
+// TestIdleChildrenEndOnlyIfEnough checks that idle children are ended only if they free enough memory together.
+func TestIdleChildrenEndOnlyIfEnough(t *testing.T) {
 	limits := source.Limits{Memory: 64 << 20}
 	need := Need(limits.Memory)
 	budget := NewBudget(4 * need)
@@ -210,7 +210,7 @@ func TestIdleChildrenEndOnlyIfTheySuffice(t *testing.T) {
 	budget.mu.Lock() // by now, the waiter has looked for children to end
 	for proc := range pool.procs {
 		if proc.idleSince().IsZero() {
-			t.Errorf("child %d ends in vain", proc.cmd.Process.Pid)
+			t.Errorf("child %d was ended although that does not free enough memory", proc.cmd.Process.Pid)
 		}
 	}
 	if len(pool.procs) != 2 {

@@ -20,7 +20,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"log/slog"
 	"time"
 
@@ -80,21 +79,28 @@ type Informer interface {
 }
 
 // OpenFunc opens an engine inside a child that has already given up its privileges. Config is the JSON of the config
-// passed to New, or of the one that Options.Prepare returned. The working directory, which is also $TMPDIR, is a
+// passed to New, or of the one that Options.Config returned. The working directory, which is also $TMPDIR, is a
 // private directory that is removed with the child; only it and Options.Write are writable.
 type OpenFunc func(ctx context.Context, config json.RawMessage) (Engine, error)
 
-type attachedKey struct{}
+type conditionsKey struct{}
 
 // Conditions returns the conditions of the query that the engine is running, from Options.Filters. Without conditions,
 // no rows are visible.
-func Conditions(ctx context.Context) (c rowfilter.Conditions, err error) {
-	if data, _ := ctx.Value(attachedKey{}).([]byte); len(data) > 0 {
-		if err := json.Unmarshal(data, &c); err != nil {
-			return nil, fmt.Errorf("read the conditions of a query: %w", err)
+func Conditions(ctx context.Context) rowfilter.Conditions {
+	c, _ := ctx.Value(conditionsKey{}).(rowfilter.Conditions)
+	return c
+}
+
+// Configured returns the spelling of a table's name in filters, or "" when it has none. The case of ASCII letters is
+// ignored, as engines do.
+func Configured(filters map[string]bool, name string) string {
+	for configured := range filters {
+		if source.Lower(configured) == source.Lower(name) {
+			return configured
 		}
 	}
-	return c, nil
+	return ""
 }
 
 // Profile selects what a child may do.
@@ -108,35 +114,34 @@ const (
 	Load Profile = "load"
 )
 
+// Concurrency is the number of queries of a source that run at once.
+const Concurrency = 4
+
 // Options configure a Client. Only Dialect is required.
 type Options struct {
 	Dialect *source.Dialect
 	Profile Profile // default Serve
-	// Files must exist before every query; a missing one is reported as DatabaseUnavailable. The child may read
-	// them.
-	Files []string
-	// Read lists further files and directories the child may read; it may also write those in Write. Paths that do
-	// not exist when the child starts are left out.
+	// Read lists files and directories the child may read; it may also write those in Write. Paths that do not exist
+	// when the child starts are left out.
 	Read  []string
 	Write []string
 	// Grant, when set, is called before each start and returns further files and directories to read.
 	Grant func() []string
-	// Stamp identifies the contents of Files, as far as the engine cares. When it changes, the next query gets a
-	// new child. The default is FileStamp(Files...).
+	// Stamp, when set, identifies the contents of the files, as far as the engine cares. When it changes, the next
+	// query gets a new child.
 	Stamp func() (string, error)
 	// Same, when set, reports whether a child that was started under one stamp, and sent info about itself (see
 	// Informer), can still be used under another. By default the stamps must be equal.
 	Same func(info json.RawMessage, then, now string) bool
 	// Version, when set, implements Client.Version without a child.
-	Version func(ctx context.Context) (string, error)
-	// Prepare, when set, runs in the server before each start of a child. It may put files into temp, the child's
-	// private directory, and returns the config for opening the engine.
-	Prepare func(ctx context.Context, temp string) (config any, err error)
+	Version func() (string, error)
+	// Config, when set, is called before each start of a child and returns the config for opening the engine.
+	Config func() (any, error)
 	// Filters limit the rows that a principal sees; nil filters nothing. The engine reads a query's with Conditions.
 	Filters *rowfilter.Rules
 	// Limits bound every query; zero fields take source.DefaultLimits.
 	Limits source.Limits
-	// Concurrency limits how many queries run at once; the others wait. Default 4.
+	// Concurrency limits how many queries run at once; the others wait. The default is the constant of that name.
 	Concurrency int
 	// Idle limits how long an unused child lives. Default 5 minutes.
 	Idle time.Duration
@@ -165,15 +170,14 @@ func (o Options) withDefaults() Options {
 	o.Limits.Cell = cmp.Or(max(o.Limits.Cell, 0), def.Cell)
 	o.Limits.Memory = cmp.Or(max(o.Limits.Memory, 0), def.Memory)
 	o.Limits.Cell = min(o.Limits.Cell, maxRow/2)
-	o.Concurrency = cmp.Or(max(o.Concurrency, 0), 4)
+	o.Concurrency = cmp.Or(max(o.Concurrency, 0), Concurrency)
 	o.Idle = cmp.Or(max(o.Idle, 0), 5*time.Minute)
 	o.Grace = cmp.Or(max(o.Grace, 0), time.Second)
 	o.Wait = cmp.Or(max(o.Wait, 0), max(o.Limits.Time, def.Time))
 	o.MaxFile = cmp.Or(max(o.MaxFile, 0), 64<<20)
 	o.Pool = cmp.Or(o.Pool, NewPool(0))
 	if o.Stamp == nil {
-		files := o.Files
-		o.Stamp = func() (string, error) { return FileStamp(files...) }
+		o.Stamp = func() (string, error) { return "", nil }
 	}
 	if o.Same == nil {
 		o.Same = func(_ json.RawMessage, then, now string) bool { return then == now }

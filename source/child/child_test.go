@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/internal/rowfilter"
 	"github.com/footnotehq/footnote/source"
 )
 
@@ -357,7 +358,7 @@ func TestConfinement(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	c := newFake(t, Options{Files: []string{inside}, Write: []string{out}})
+	c := newFake(t, Options{Read: []string{inside}, Write: []string{out}})
 	rows, _, err := ask(t, c, "env")
 	if err != nil || strings.Contains(rows[0][0].(string), "sesame") || strings.Contains(rows[0][0].(string), "PATH=") {
 		t.Fatalf("environment of the child: %v, %v", rows, err)
@@ -437,7 +438,9 @@ func TestFilesAreWatched(t *testing.T) {
 		}
 	}
 	put("1")
-	c := newFake(t, Options{Files: []string{file}})
+	c := newFake(t, Options{
+		Read: []string{file}, Stamp: func() (string, error) { return FileStamp(file) },
+	})
 	ask(t, c, "rows 1")
 	first := c.PID()
 	put("2")
@@ -550,11 +553,11 @@ func TestClosedSource(t *testing.T) {
 func FuzzFrames(f *testing.F) {
 	row, _ := appendRow(nil, []any{nil, true, int64(-5), 2.5, "text"})
 	f.Add(row)
-	q, _ := appendQuery(nil, source.Query{
+	q, _ := encodeQuery(source.Query{
 		SQL:    "SELECT 1",
 		Args:   []any{"a"},
 		Limits: source.DefaultLimits(),
-	}, []byte("who"))
+	}, rowfilter.Conditions{"orders": "org = 'acme'"})
 	f.Add(q)
 	f.Fuzz(func(t *testing.T, b []byte) {
 		if row, rest, err := takeRow(b); err == nil {
@@ -567,7 +570,7 @@ func FuzzFrames(f *testing.F) {
 				t.Fatalf("%#v came back as %#v, %v", row, back, err)
 			}
 		}
-		takeQuery(b)
+		decodeQuery(b)
 	})
 }
 

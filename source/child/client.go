@@ -36,7 +36,7 @@ type Client struct {
 var _ source.Source = (*Client)(nil)
 
 // New returns a client for an engine in the table passed to Main. The engine is opened with config, encoded as
-// JSON, unless opts.Prepare returns another. New starts and checks nothing.
+// JSON, unless opts.Config returns another. New starts and checks nothing.
 func New(kind string, config any, opts Options) *Client {
 	opts = opts.withDefaults()
 	return &Client{
@@ -76,9 +76,7 @@ func (c *Client) visible(ctx context.Context) string {
 
 // ownTime is the time limit for the program's own requests. It may exceed the limit for queries: that one must not
 // prevent opening a source, and describing thousands of tables takes time.
-func (c *Client) ownTime() time.Duration {
-	return max(c.opts.Limits.Time, ownTime)
-}
+func (c *Client) ownTime() time.Duration { return max(c.opts.Limits.Time, ownTime) }
 
 const ownTime = 90 * time.Second
 
@@ -94,7 +92,7 @@ func (c *Client) Version(ctx context.Context) (string, error) {
 // version returns the version of the data, for all principals.
 func (c *Client) version(ctx context.Context) (v string, err error) {
 	if c.opts.Version != nil {
-		return c.opts.Version(ctx)
+		return c.opts.Version()
 	}
 	err = c.call(ctx, c.ownTime(), "version", nil, &v)
 	return v, err
@@ -126,7 +124,7 @@ func (c *Client) Status(ctx context.Context) (Status, error) {
 		return Status{}, err
 	}
 	defer p.release()
-	rss, _ := resident(p.cmd.Process.Pid)
+	rss, _ := residentMemory(p.cmd.Process.Pid)
 	return Status{PID: p.cmd.Process.Pid, Resident: rss, Confinement: p.hello.Confinement}, nil
 }
 
@@ -213,7 +211,7 @@ func (c *Client) reserve(ctx context.Context, need int64) error {
 	defer stop()
 	err := c.opts.Pool.budget.acquire(wctx, c.opts.Pool, need)
 	if errors.Is(err, errWait) {
-		return Crowded(err)
+		return crowded(err)
 	}
 	return err
 }
@@ -240,13 +238,6 @@ func (c *Client) ask(ctx context.Context, q source.Query, each func(row []any) e
 	if len(q.SQL) > 1<<20 {
 		return source.Summary{}, source.Refusef("The statement is longer than 1 MB.")
 	}
-	var attached []byte
-	if c.opts.Filters != nil {
-		var err error
-		if attached, err = json.Marshal(c.opts.Filters.For(ctx)); err != nil {
-			return source.Summary{}, err
-		}
-	}
 	release, err := c.slot(ctx, limit)
 	if err != nil {
 		return source.Summary{}, err
@@ -256,25 +247,20 @@ func (c *Client) ask(ctx context.Context, q source.Query, each func(row []any) e
 	for again := true; ; again = false {
 		m := &meter{limits: q.Limits}
 		q.Limits.Time = max(limit-time.Since(started), time.Millisecond)
-		sum, err := c.query(ctx, q, attached, limit, m, each)
+		sum, err := c.query(ctx, q, limit, m, each)
 		sum.Elapsed = time.Since(started)
-		victim, ok := errors.AsType[*errVictim](err)
+		lost, ok := errors.AsType[*childLostError](err)
 		if !ok {
 			return sum, err
 		}
 		if !again || m.rows > 0 {
-			return sum, victim.cause
+			return sum, lost.cause
 		}
 	}
 }
 
 // slot waits until the query may run: opts.Concurrency of them run at once.
 func (c *Client) slot(ctx context.Context, limit time.Duration) (release func(), err error) {
-	select {
-	case c.slots <- struct{}{}:
-		return func() { <-c.slots }, nil
-	default:
-	}
 	timer := time.NewTimer(limit)
 	defer timer.Stop()
 	select {
@@ -292,7 +278,7 @@ func busy(limit time.Duration) *source.Error {
 }
 
 // query makes one attempt. Limit is the time limit to report when it expires.
-func (c *Client) query(ctx context.Context, q source.Query, attached []byte, limit time.Duration, m *meter,
+func (c *Client) query(ctx context.Context, q source.Query, limit time.Duration, m *meter,
 	each func(row []any) error) (source.Summary, error) {
 	actx, stop := context.WithTimeoutCause(ctx, q.Limits.Time, errDeadline)
 	p, err := c.acquire(actx)
@@ -304,17 +290,13 @@ func (c *Client) query(ctx context.Context, q source.Query, attached []byte, lim
 		return source.Summary{}, err
 	}
 	defer p.release()
-	payload, err := appendQuery(make([]byte, 0, 64+len(q.SQL)+len(attached)), q, attached)
+	payload, err := encodeQuery(q, c.opts.Filters.For(ctx))
 	if err != nil {
 		return source.Summary{}, err
 	}
 	r := &reading{ctx: ctx, p: p, m: m, each: each, limit: limit}
-	r.id, r.call = p.begin(frameQuery, payload)
-	defer p.finish(r.id)
 	// The child enforces the deadline itself; this timer catches a child that does not.
-	r.deadline = time.NewTimer(q.Limits.Time + c.opts.Grace)
-	defer r.deadline.Stop()
-	return r.run()
+	return r.run(frameQuery, payload, q.Limits.Time+c.opts.Grace)
 }
 
 // call sends one request other than a query.
@@ -332,13 +314,9 @@ func (c *Client) call(ctx context.Context, limit time.Duration, method string, p
 	}
 	defer p.release()
 	r := &reading{ctx: ctx, p: p, m: &meter{}, limit: limit}
-	r.id, r.call = p.begin(frameCall, data)
-	defer p.finish(r.id)
-	r.deadline = time.NewTimer(limit)
-	defer r.deadline.Stop()
-	if _, err := r.run(); err != nil {
-		if victim, ok := errors.AsType[*errVictim](err); ok {
-			return victim.cause
+	if _, err := r.run(frameCall, data, limit); err != nil {
+		if lost, ok := errors.AsType[*childLostError](err); ok {
+			return lost.cause
 		}
 		return err
 	}
@@ -353,34 +331,38 @@ func (c *Client) call(ctx context.Context, limit time.Duration, method string, p
 
 // reading tracks one request until its end.
 type reading struct {
-	ctx      context.Context
-	p        *process
-	id       uint32
-	call     *call
-	m        *meter
-	each     func(row []any) error
-	limit    time.Duration
-	deadline *time.Timer
-	width    int
-	result   json.RawMessage
+	ctx    context.Context
+	p      *process
+	id     uint32
+	answer chan frame
+	m      *meter
+	each   func(row []any) error
+	limit  time.Duration
+	width  int
+	result json.RawMessage
 }
 
-func (r *reading) run() (source.Summary, error) {
+// run sends the request and reads its answer. It kills a child that does not answer within the given time.
+func (r *reading) run(kind byte, payload []byte, within time.Duration) (source.Summary, error) {
+	r.id, r.answer = r.p.begin(kind, payload)
+	defer r.p.finish(r.id)
+	deadline := time.NewTimer(within)
+	defer deadline.Stop()
 	for {
 		var f frame
 		select {
-		case f = <-r.call.frames:
+		case f = <-r.answer:
 		default:
 			select {
-			case f = <-r.call.frames:
+			case f = <-r.answer:
 			case <-r.ctx.Done():
 				return r.stop(context.Cause(r.ctx))
-			case <-r.deadline.C:
+			case <-deadline.C:
 				err := timedOut(r.limit)
-				r.p.kill(&errVictim{errRestarted})
+				r.p.kill(&childLostError{errRestarted})
 				return r.partial(), err
 			case <-r.p.gone:
-				if len(r.call.frames) > 0 {
+				if len(r.answer) > 0 {
 					continue // it answered before it ended
 				}
 				return r.partial(), r.p.ended()
@@ -406,7 +388,7 @@ func (r *reading) handleFrame(f frame) error {
 		return r.rows(f)
 	}
 	if r.each != nil || len(r.result)+len(f.payload) > maxResult {
-		r.p.kill(&errVictim{errRestarted})
+		r.p.kill(&childLostError{errRestarted})
 		return errGarbled
 	}
 	r.result = append(r.result, f.payload...)
@@ -420,7 +402,7 @@ func (r *reading) rows(f frame) error {
 	for len(b) > 0 {
 		row, rest, err := takeRow(b)
 		if err != nil || (r.m.rows > 0 && len(row) != r.width) || r.m.add(row) != nil {
-			r.p.kill(&errVictim{errRestarted})
+			r.p.kill(&childLostError{errRestarted})
 			return errGarbled
 		}
 		b, r.width = rest, len(row)
@@ -473,14 +455,14 @@ func (r *reading) stop(why error) (source.Summary, error) {
 	defer grace.Stop()
 	for {
 		select {
-		case f := <-r.call.frames:
+		case f := <-r.answer:
 			if f.kind == frameEnd {
 				return r.partial(), why
 			}
 		case <-r.p.gone:
 			return r.partial(), why
 		case <-grace.C:
-			r.p.kill(&errVictim{errRestarted})
+			r.p.kill(&childLostError{errRestarted})
 			return r.partial(), why
 		}
 	}

@@ -1,7 +1,6 @@
 package child
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"os/signal"
@@ -76,34 +75,37 @@ func restrictPaths(l launch) error {
 		landlock.ROFiles("/dev/urandom", "/proc/meminfo", "/proc/cpuinfo").IgnoreIfMissing(),
 		landlock.RWFiles(os.DevNull).IgnoreIfMissing(),
 	}
-	for _, path := range l.Read {
-		if dir, err := isDir(path); err == nil && dir {
-			rules = append(rules, landlock.PathAccess(ll.AccessFSReadFile|ll.AccessFSReadDir, path))
-		} else if err == nil {
-			rules = append(rules, landlock.PathAccess(ll.AccessFSReadFile, path))
+	allow := func(paths []string, file, folder landlock.AccessFSSet) {
+		for _, path := range paths {
+			if info, err := os.Stat(path); err == nil && info.IsDir() {
+				rules = append(rules, landlock.PathAccess(folder, path))
+			} else if err == nil {
+				rules = append(rules, landlock.PathAccess(file, path))
+			}
 		}
 	}
-	for _, path := range append(l.Write, l.Temp) {
-		if dir, err := isDir(path); err == nil && dir {
-			rules = append(rules, landlock.PathAccess(writeDir, path))
-		} else if err == nil {
-			rules = append(rules,
-				landlock.PathAccess(ll.AccessFSReadFile|ll.AccessFSWriteFile|ll.AccessFSTruncate, path))
-		}
-	}
+	allow(l.Read, ll.AccessFSReadFile, ll.AccessFSReadFile|ll.AccessFSReadDir)
+	allow(append(l.Write, l.Temp), writeFile, writeFile|ll.AccessFSReadDir|ll.AccessFSRemoveFile|ll.AccessFSRemoveDir|
+		ll.AccessFSMakeReg|ll.AccessFSMakeDir)
 	return landlock.V11.BestEffort().Restrict(rules...)
 }
 
-const writeDir = ll.AccessFSReadFile | ll.AccessFSReadDir | ll.AccessFSWriteFile | ll.AccessFSTruncate |
-	ll.AccessFSRemoveFile | ll.AccessFSRemoveDir | ll.AccessFSMakeReg | ll.AccessFSMakeDir
+const writeFile = ll.AccessFSReadFile | ll.AccessFSWriteFile | ll.AccessFSTruncate
 
-func isDir(path string) (bool, error) {
-	if path == "" {
-		return false, errors.New("no path")
-	}
-	info, err := os.Stat(path)
-	if err != nil {
-		return false, err
-	}
-	return info.IsDir(), nil
+// refusedCalls lists system calls that no engine needs and that an attacker would use: sockets, other programs, other
+// processes' memory, namespaces, kernel surfaces. Each returns EPERM rather than killing the process, so that a
+// library that merely tries one can continue.
+var refusedCalls = []int{
+	unix.SYS_SOCKET, unix.SYS_SOCKETPAIR, unix.SYS_CONNECT, unix.SYS_BIND, unix.SYS_LISTEN,
+	unix.SYS_ACCEPT, unix.SYS_ACCEPT4, unix.SYS_SENDTO, unix.SYS_SENDMSG, unix.SYS_SENDMMSG,
+	unix.SYS_EXECVE, unix.SYS_EXECVEAT,
+	unix.SYS_PTRACE, unix.SYS_PROCESS_VM_READV, unix.SYS_PROCESS_VM_WRITEV, unix.SYS_PIDFD_GETFD,
+	unix.SYS_UNSHARE, unix.SYS_SETNS, unix.SYS_MOUNT, unix.SYS_UMOUNT2, unix.SYS_PIVOT_ROOT, unix.SYS_CHROOT,
+	unix.SYS_BPF, unix.SYS_PERF_EVENT_OPEN, unix.SYS_USERFAULTFD, unix.SYS_KEYCTL, unix.SYS_ADD_KEY,
+	unix.SYS_IO_URING_SETUP, unix.SYS_INIT_MODULE, unix.SYS_FINIT_MODULE, unix.SYS_KEXEC_LOAD,
+	unix.SYS_SETUID, unix.SYS_SETGID, unix.SYS_SETRESUID, unix.SYS_SETRESGID,
+	unix.SYS_MKNODAT, unix.SYS_FCHMODAT, unix.SYS_FCHOWNAT, unix.SYS_OPEN_BY_HANDLE_AT,
 }
+
+// filterSyscalls installs the filter on all threads.
+func filterSyscalls() error { return confine.Filter(confine.Refuse(0, refusedCalls...)) }

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/internal/rowfilter"
 	"github.com/footnotehq/footnote/source"
 )
 
@@ -30,7 +31,7 @@ const (
 // The kinds of frames.
 const (
 	frameOpen   = 'O' // to the child, first: launch as JSON
-	frameQuery  = 'Q' // a query, see appendQuery
+	frameQuery  = 'Q' // query as JSON
 	frameCall   = 'C' // another method: request as JSON
 	frameCancel = 'X'
 	frameAck    = 'A' // acknowledges one batch
@@ -161,19 +162,14 @@ func takeCell(tag byte, b []byte) (cell any, rest []byte, err error) {
 		}
 		return v, b[8:], nil
 	case cellString:
-		s, b, err := takeString(b)
-		return strings.ToValidUTF8(s, "\uFFFD"), b, err
+		n, b, err := takeUvarint(b)
+		if err != nil || n > uint64(len(b)) {
+			return nil, nil, errFrame
+		}
+		return strings.ToValidUTF8(string(b[:n]), "\uFFFD"), b[n:], nil
 	default:
 		return nil, nil, errFrame
 	}
-}
-
-func takeString(b []byte) (string, []byte, error) {
-	n, b, err := takeUvarint(b)
-	if err != nil || n > uint64(len(b)) {
-		return "", nil, errFrame
-	}
-	return string(b[:n]), b[n:], nil
 }
 
 func takeUvarint(b []byte) (uint64, []byte, error) {
@@ -184,40 +180,32 @@ func takeUvarint(b []byte) (uint64, []byte, error) {
 	return v, b[n:], nil
 }
 
-func appendQuery(dst []byte, q source.Query, attached []byte) ([]byte, error) {
-	l := q.Limits
-	for _, v := range [...]uint64{
-		uint64(l.Time), uint64(l.Rows), uint64(l.Bytes), uint64(l.Cell), uint64(l.Memory), uint64(len(q.SQL)),
-	} {
-		dst = binary.AppendUvarint(dst, v)
-	}
-	dst = binary.AppendUvarint(append(dst, q.SQL...), uint64(len(attached)))
-	return appendRow(append(dst, attached...), q.Args)
+// query is a source.Query on the wire. JSON would not keep the bytes of its texts, nor the types of its arguments.
+type query struct {
+	SQL        []byte               `json:"sql"`
+	Args       []byte               `json:"args"` // a row
+	Limits     source.Limits        `json:"limits"`
+	Conditions rowfilter.Conditions `json:"conditions,omitempty"`
 }
 
-func takeQuery(b []byte) (q source.Query, attached []byte, err error) {
-	var v [5]int64
-	for i := range v {
-		n, rest, err := takeUvarint(b)
-		if err != nil || n == 0 || n > math.MaxInt64 {
-			return q, nil, errFrame
-		}
-		v[i], b = int64(n), rest
-	}
-	sql, b, err := takeString(b)
+func encodeQuery(q source.Query, conditions rowfilter.Conditions) ([]byte, error) {
+	args, err := appendRow(nil, q.Args)
 	if err != nil {
-		return q, nil, err
+		return nil, err
 	}
-	extra, b, err := takeString(b)
-	if err != nil {
-		return q, nil, err
+	return json.Marshal(query{SQL: []byte(q.SQL), Args: args, Limits: q.Limits, Conditions: conditions})
+}
+
+func decodeQuery(b []byte) (source.Query, rowfilter.Conditions, error) {
+	var q query
+	if err := json.Unmarshal(b, &q); err != nil {
+		return source.Query{}, nil, err
 	}
-	args, b, err := takeRow(b)
-	if err != nil || len(b) != 0 {
-		return q, nil, errFrame
+	args, rest, err := takeRow(q.Args)
+	if err != nil || len(rest) != 0 {
+		return source.Query{}, nil, errFrame
 	}
-	limits := source.Limits{Time: duration(v[0]), Rows: int(v[1]), Bytes: v[2], Cell: int(v[3]), Memory: v[4]}
-	return source.Query{SQL: sql, Args: args, Limits: limits}, []byte(extra), nil
+	return source.Query{SQL: string(q.SQL), Args: args, Limits: q.Limits}, q.Conditions, nil
 }
 
 // launch is the configuration a child receives before it gives up its privileges.

@@ -46,9 +46,7 @@ type waiter struct {
 }
 
 // NewBudget returns a budget of the given number of bytes; 0 means no limit.
-func NewBudget(bytes int64) *Budget {
-	return &Budget{bytes: bytes, changed: make(chan struct{})}
-}
+func NewBudget(bytes int64) *Budget { return &Budget{bytes: bytes, changed: make(chan struct{})} }
 
 // Pool limits how many children run at once. When it is full, a start ends the child that has been idle longest,
 // or waits when all are busy.
@@ -99,7 +97,7 @@ func (p *Pool) Len() int {
 // both with started.
 func (b *Budget) acquire(ctx context.Context, p *Pool, need int64) error {
 	if b.bytes > 0 && need > b.bytes {
-		return footnote.Errorf(footnote.InvalidRequest,
+		return footnote.Invalidf(
 			"This needs %s of memory, and all child processes together may have %s. Raise limits.child_memory.",
 			bytesText(need), bytesText(b.bytes))
 	}
@@ -110,7 +108,7 @@ func (b *Budget) acquire(ctx context.Context, p *Pool, need int64) error {
 		return nil
 	}
 	if len(b.queue) >= maxWaiting {
-		return Crowded(fmt.Errorf("%d starts wait for memory", len(b.queue)))
+		return crowded(fmt.Errorf("%d starts wait for memory", len(b.queue)))
 	}
 	b.queue = append(b.queue, w)
 	defer func() { // wake the next waiter, whether w was served or gave up
@@ -226,8 +224,8 @@ func (b *Budget) wake() {
 	b.changed = make(chan struct{})
 }
 
-// Crowded returns the error for waiting too long for memory or a place.
-func Crowded(err error) error {
+// crowded returns the error for waiting too long for memory or a place.
+func crowded(err error) error {
 	return &footnote.Error{
 		Code: footnote.RateLimited, RetryAfter: retryDelay, Err: err,
 		Message: "The server is busy with other files and databases, and has no memory left for one more. Try again " +

@@ -32,14 +32,14 @@ type process struct {
 	held   *os.File // the lock on temp; nil where the system has none
 	hello  hello
 	base   int64 // resident bytes right after it opened
-	stderr printed
+	stderr confine.Printed
 	gone   chan struct{} // closed when the process has ended and is cleaned up
 	left   bool          // the pool knows that it ended; guarded by the pool's mu
 
 	writing sync.Mutex // held for one Write to in
 
 	mu       sync.Mutex // guards below
-	calls    map[uint32]*call
+	calls    map[uint32]chan frame
 	next     uint32
 	busy     int // users: running and imminent calls
 	since    time.Time
@@ -49,41 +49,29 @@ type process struct {
 	watching bool
 }
 
-// call is a request that a child is working on. Frames has room for everything a child may send, so that one slow
-// query never blocks the reader of the pipe.
-type call struct {
-	frames chan frame
-}
+var errUnused = errors.New("the engine was idle")
 
-var errUnused = errors.New("the engine was not used any more")
+// childLostError is the error of a query whose child ended through no fault of the query's own.
+type childLostError struct{ cause error }
 
-// errVictim is the error of a query whose child ended through no fault of the query's own.
-type errVictim struct{ cause error }
-
-func (e *errVictim) Error() string { return e.cause.Error() }
+func (e *childLostError) Error() string { return e.cause.Error() }
 
 // startProcess starts a child and opens its database. The caller is its first user and must call release.
 func startProcess(ctx context.Context, kind string, config any, stamp string, o Options) (_ *process, err error) {
 	ctx, stop := context.WithTimeoutCause(ctx, startTime, errors.New("the database took too long to open"))
 	defer stop()
-	temp, err := os.MkdirTemp(o.TempDir, tempPrefix)
+	if o.Config != nil {
+		if config, err = o.Config(); err != nil {
+			return nil, err
+		}
+	}
+	temp, held, err := makeTemp(o.TempDir)
 	if err != nil {
 		return nil, fmt.Errorf("make a directory for the engine: %w", err)
 	}
-	held, err := holdDir(temp)
-	if err != nil {
-		os.RemoveAll(temp)
-		return nil, fmt.Errorf("lock the directory of the engine: %w", err)
-	}
 	p := &process{
 		pool: o.Pool, opts: o, stamp: stamp, temp: temp, held: held, busy: 1,
-		gone: make(chan struct{}), calls: make(map[uint32]*call),
-	}
-	if o.Prepare != nil {
-		if config, err = o.Prepare(ctx, temp); err != nil {
-			p.removeTemp()
-			return nil, err
-		}
+		gone: make(chan struct{}), calls: make(map[uint32]chan frame),
 	}
 	out, err := p.spawn(kind)
 	if err != nil {
@@ -100,17 +88,17 @@ func startProcess(ctx context.Context, kind string, config any, stamp string, o 
 	case <-p.gone:
 		return nil, p.ended()
 	case <-ctx.Done():
-		p.kill(context.Cause(ctx))
-		<-p.gone
-		return nil, context.Cause(ctx)
+		err = context.Cause(ctx)
 	}
 	if p.hello.Error != nil {
-		err := p.hello.Error.err()
+		err = p.hello.Error.err()
+	}
+	if err != nil {
 		p.kill(err)
 		<-p.gone
 		return nil, err
 	}
-	p.base, _ = resident(p.cmd.Process.Pid)
+	p.base, _ = residentMemory(p.cmd.Process.Pid)
 	idle := time.AfterFunc(o.Idle, func() { p.retireIdle() })
 	idle.Stop()
 	p.mu.Lock()
@@ -121,6 +109,30 @@ func startProcess(ctx context.Context, kind string, config any, stamp string, o 
 
 // tempPrefix begins the names of private directories.
 const tempPrefix = "footnote-engine-"
+
+// makeTemp creates a private directory and locks it.
+func makeTemp(parent string) (dir string, held *os.File, err error) {
+	if dir, err = os.MkdirTemp(parent, tempPrefix); err != nil {
+		return "", nil, err
+	}
+	if held, err = holdDir(dir); err != nil {
+		os.RemoveAll(dir)
+		return "", nil, fmt.Errorf("lock it: %w", err)
+	}
+	return dir, held, nil
+}
+
+// MakeTemp creates a private directory for files that a child will read. The caller must call remove. If this process
+// is killed before that, a later one removes the directory.
+func MakeTemp() (dir string, remove func(), err error) {
+	dir, held, err := makeTemp("")
+	return dir, func() {
+		os.RemoveAll(dir)
+		if held != nil {
+			held.Close()
+		}
+	}, err
+}
 
 func (p *process) removeTemp() {
 	os.RemoveAll(p.temp)
@@ -152,7 +164,7 @@ func (p *process) open(kind string, config any) error {
 	if err != nil {
 		return fmt.Errorf("encode the engine's configuration: %w", err)
 	}
-	read := slices.Concat(p.opts.Files, p.opts.Read)
+	read := slices.Clone(p.opts.Read)
 	if p.opts.Grant != nil {
 		read = append(read, p.opts.Grant()...)
 	}
@@ -222,7 +234,7 @@ func (p *process) deliver(f frame, hellos chan<- hello) error {
 		return nil // the caller has given up
 	}
 	select {
-	case c.frames <- f:
+	case c <- f:
 		return nil
 	default:
 		return errFrame // it exceeds its window
@@ -339,9 +351,10 @@ func (p *process) idleSince() time.Time {
 	return p.since
 }
 
-// begin sends a request and returns its call. The payload is copied into a frame of the given kind.
-func (p *process) begin(kind byte, payload []byte) (uint32, *call) {
-	c := &call{frames: make(chan frame, window+2)} // plus the tail and the reply
+// begin sends a request, a frame of the given kind, and returns the channel of its answer. The channel has room for
+// everything a child may send, so that one slow query never blocks the reader of the pipe.
+func (p *process) begin(kind byte, payload []byte) (uint32, chan frame) {
+	c := make(chan frame, window+2) // plus the tail and the reply
 	p.mu.Lock()
 	p.next++
 	id := p.next
@@ -352,7 +365,7 @@ func (p *process) begin(kind byte, payload []byte) (uint32, *call) {
 	if watch {
 		go p.watch()
 	}
-	p.write(appendFrame(make([]byte, 0, frameHead+len(payload)), kind, id, payload))
+	p.write(appendFrame(nil, kind, id, payload))
 	return id, c
 }
 
@@ -395,32 +408,8 @@ func (p *process) watch() {
 			return
 		}
 		p.mu.Unlock()
-		if rss, ok := resident(p.cmd.Process.Pid); ok && rss > p.base+p.opts.Limits.Memory {
+		if rss, ok := residentMemory(p.cmd.Process.Pid); ok && rss > p.base+p.opts.Limits.Memory {
 			p.kill(outOfMemory(p.opts.Profile, p.opts.Limits.Memory))
 		}
 	}
-}
-
-// printed keeps the beginning of what a child prints: the first lines of a crash say what happened, the last ones
-// only where.
-type printed struct {
-	mu  sync.Mutex
-	buf []byte
-}
-
-const printedSize = 4 << 10
-
-func (t *printed) Write(b []byte) (int, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if room := printedSize - len(t.buf); room > 0 {
-		t.buf = append(t.buf, b[:min(room, len(b))]...)
-	}
-	return len(b), nil
-}
-
-func (t *printed) String() string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return strings.ToValidUTF8(string(t.buf), "\uFFFD")
 }

@@ -1,9 +1,9 @@
 package child
 
 import (
+	"fmt"
 	"os"
 	"strconv"
-	"strings"
 	"syscall"
 )
 
@@ -18,20 +18,13 @@ func killProcess(p *os.Process) {
 	p.Kill() // Kill knows whether the process was waited for, so it cannot hit another one
 }
 
-// resident returns the memory of a process without file contents, in bytes.
-func resident(pid int) (int64, bool) {
+// residentMemory returns the memory of a process without file contents, in bytes.
+func residentMemory(pid int) (int64, bool) {
 	data, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/statm")
 	if err != nil {
 		return 0, false
 	}
-	fields := strings.Fields(string(data))
-	if len(fields) < 3 {
-		return 0, false
-	}
-	all, err1 := strconv.ParseInt(fields[1], 10, 64)
-	shared, err2 := strconv.ParseInt(fields[2], 10, 64)
-	if err1 != nil || err2 != nil {
-		return 0, false
-	}
-	return (all - shared) * int64(os.Getpagesize()), true
+	var size, all, shared int64
+	_, err = fmt.Sscan(string(data), &size, &all, &shared)
+	return (all - shared) * int64(os.Getpagesize()), err == nil
 }

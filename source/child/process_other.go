@@ -20,5 +20,5 @@ func processAttr() *syscall.SysProcAttr { return nil }
 
 func killProcess(p *os.Process) { p.Kill() }
 
-// resident is unknown on this system; only the engine enforces its memory limit.
-func resident(int) (int64, bool) { return 0, false }
+// residentMemory is unknown on this system; only the engine enforces its memory limit.
+func residentMemory(int) (int64, bool) { return 0, false }

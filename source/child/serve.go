@@ -88,9 +88,11 @@ func (s *server) run(in io.Reader, engines map[string]OpenFunc) error {
 	for {
 		select {
 		case h := <-opened:
-			if err := s.send(frameHello, 0, h); err != nil {
+			data, err := json.Marshal(h)
+			if err != nil {
 				return err
 			}
+			s.write(appendFrame(nil, frameHello, 0, data))
 		case f := <-frames:
 			if err := s.accept(f); err != nil {
 				return err
@@ -259,13 +261,11 @@ func (s *server) call(ctx context.Context, f frame) reply {
 // query runs a query and streams its rows. It returns the last rows, at most one batch, as tail, which is sent
 // together with the reply.
 func (s *server) query(ctx context.Context, req *running, f frame) (tail []byte, r reply) {
-	q, attached, err := takeQuery(f.payload)
+	q, conditions, err := decodeQuery(f.payload)
 	if err != nil {
 		return nil, reply{Error: &wireError{Text: err.Error()}}
 	}
-	if len(attached) > 0 {
-		ctx = context.WithValue(ctx, attachedKey{}, attached)
-	}
+	ctx = context.WithValue(ctx, conditionsKey{}, conditions)
 	ctx, stop := context.WithTimeoutCause(ctx, q.Limits.Time, errDeadline)
 	defer stop()
 	out := &batch{server: s, id: f.id, req: req, ctx: ctx, sent: time.Now(), meter: meter{limits: q.Limits}}
@@ -326,15 +326,6 @@ func (b *batch) tail() []byte {
 	}
 	b.buf[4] = frameTail
 	return endFrame(b.buf, 0)
-}
-
-func (s *server) send(kind byte, id uint32, v any) error {
-	data, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	s.write(appendFrame(nil, kind, id, data))
-	return nil
 }
 
 // write sends whole frames. If the pipe is broken, the server is gone and the child exits.

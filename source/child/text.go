@@ -5,13 +5,9 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"strings"
-	"time"
 
 	"github.com/footnotehq/footnote"
 )
-
-func duration(ns int64) time.Duration { return time.Duration(ns) }
 
 // bytesText formats a number of bytes for people.
 func bytesText(n int64) string {
@@ -27,32 +23,32 @@ func bytesText(n int64) string {
 	}
 }
 
-// FileStamp identifies the current contents of files by their identity, size and modification time. A missing file
-// is a DatabaseUnavailable error.
-func FileStamp(paths ...string) (string, error) {
-	var b strings.Builder
-	for _, path := range paths {
-		info, err := Stat(path)
-		if err != nil {
-			return "", err
-		}
-		fmt.Fprintf(&b, "%s %d %d;", FileID(info), info.Size(), info.ModTime().UnixNano())
+// FileStamp identifies the current contents of a file by its identity, size and modification time. A missing file is a
+// DatabaseUnavailable error.
+func FileStamp(path string) (string, error) {
+	info, err := Stat(path)
+	if err != nil {
+		return "", err
 	}
-	return b.String(), nil
+	return fmt.Sprintf("%s %d %d;", FileID(info), info.Size(), info.ModTime().UnixNano()), nil
 }
 
 // Stat is os.Stat, except that a missing file is the error that a source returns for it.
 func Stat(path string) (os.FileInfo, error) {
 	info, err := os.Stat(path)
-	switch {
-	case err == nil:
-		return info, nil
-	case errors.Is(err, fs.ErrNotExist):
-		return nil, footnote.Wrapf(footnote.DatabaseUnavailable, err, "The database file is not there.")
-	case errors.Is(err, fs.ErrPermission):
-		return nil, footnote.Wrapf(footnote.DatabaseUnavailable, err,
-			"The database file cannot be read: permission denied.")
-	default:
-		return nil, footnote.Wrapf(footnote.DatabaseUnavailable, err, "The database file cannot be read.")
+	if err != nil {
+		return nil, Unreadable(err)
 	}
+	return info, nil
+}
+
+// Unreadable turns the system's error for a database file into the one that a source returns.
+func Unreadable(err error) error {
+	text := "The database file cannot be read."
+	if errors.Is(err, fs.ErrNotExist) {
+		text = "The database file is not there."
+	} else if errors.Is(err, fs.ErrPermission) {
+		text = "The database file cannot be read: permission denied."
+	}
+	return footnote.Wrapf(footnote.DatabaseUnavailable, err, "%s", text)
 }

@@ -1,4 +1,4 @@
-//go:build cgo
+//go:build cgo && !noduckdb
 
 package duckdb
 
@@ -20,10 +20,9 @@ import (
 
 // reader converts the driver's values into cells.
 type reader struct {
-	columns []footnote.Column
-	types   []string
-	values  []any
-	targets []any
+	columns         []footnote.Column
+	types           []string
+	values, targets []any
 }
 
 func newReader(rows *sql.Rows) (*reader, error) {
@@ -67,11 +66,11 @@ func (r *reader) row(rows *sql.Rows) ([]any, error) {
 //
 //gocyclo:ignore
 func cell(v any, typ string) any {
+	if typ == "JSON" {
+		return jsonText(v)
+	}
 	switch v := v.(type) {
 	case nil, bool, int64:
-		if typ == "JSON" {
-			return jsonText(v, typ)
-		}
 		return v
 	case int8, int16, int32:
 		return reflect.ValueOf(v).Int()
@@ -93,9 +92,6 @@ func cell(v any, typ string) any {
 	case duckdb.Decimal:
 		return decimalText(v)
 	case string:
-		if typ == "JSON" {
-			return jsonText(v, typ)
-		}
 		return cleanText(v)
 	case []byte:
 		return bytesText(v, typ)
@@ -103,19 +99,14 @@ func cell(v any, typ string) any {
 		return timeText(v, typ)
 	case duckdb.Interval:
 		return intervalText(v)
-	case duckdb.UUID:
-		return v.String()
 	default:
-		return jsonText(v, typ)
+		return jsonText(v)
 	}
 }
 
 func finite(v float64, typ string) any {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
 		return nil
-	}
-	if typ == "JSON" {
-		return jsonText(v, typ)
 	}
 	if typ == "FLOAT" { // so that a float32 of 0.1 prints as 0.1
 		if f, err := strconv.ParseFloat(strconv.FormatFloat(v, 'g', -1, 32), 64); err == nil {
@@ -125,16 +116,17 @@ func finite(v float64, typ string) any {
 	return v
 }
 
+// decimalText is called for each cell; a big.Rat would take three times as long.
 func decimalText(d duckdb.Decimal) string {
-	s := new(big.Int).Abs(d.Value).String()
-	if scale := int(d.Scale); scale > 0 {
-		if len(s) <= scale {
-			s = strings.Repeat("0", scale-len(s)+1) + s
-		}
-		s = s[:len(s)-scale] + "." + s[len(s)-scale:]
+	s, scale := d.Value.String(), int(d.Scale)
+	if scale == 0 {
+		return s
 	}
-	if d.Value.Sign() < 0 {
-		s = "-" + s
+	digits, negative := strings.CutPrefix(s, "-")
+	digits = strings.Repeat("0", max(0, scale+1-len(digits))) + digits
+	s = digits[:len(digits)-scale] + "." + digits[len(digits)-scale:]
+	if negative {
+		return "-" + s
 	}
 	return s
 }
@@ -197,7 +189,7 @@ func intervalText(v duckdb.Interval) string {
 }
 
 // jsonText writes lists, structs, maps and JSON values as JSON.
-func jsonText(v any, typ string) any {
+func jsonText(v any) any {
 	if v == nil {
 		return nil
 	}
@@ -247,8 +239,10 @@ func plainValue(v any) any {
 		return json.Number(v.String())
 	case time.Time:
 		return nestedTime(v)
-	default:
+	case []byte, duckdb.Interval:
 		return cell(v, "")
+	default: // such as a BIT; cell must not be called, as it calls plainValue
+		return cleanText(fmt.Sprint(v))
 	}
 }
 

@@ -13,7 +13,7 @@
 // must be in the catalog. Statements that DuckDB's parser does not treat as SELECT (EXPLAIN, PRAGMA table_info,
 // PIVOT without values) are rewritten as one and pass through the same gate.
 //
-// DuckDB needs cgo. Without it, Open returns an error and Available is false.
+// DuckDB needs cgo. Without it, or with the build tag noduckdb, Open returns an error and Available is false.
 //
 // A program that opens one must call
 //
@@ -23,45 +23,35 @@
 package duckdb
 
 import (
-	"log/slog"
-	"time"
-
-	"github.com/footnotehq/footnote/source"
 	"github.com/footnotehq/footnote/source/child"
-	"github.com/footnotehq/footnote/source/duckdb/tidy"
+	"github.com/footnotehq/footnote/source/duckdb/dialect"
+	"github.com/footnotehq/footnote/source/engines"
 )
 
 // Kind names the engine in the table passed to child.Main.
 const Kind = "duckdb"
 
 // Options configure a source; the zero value is ready to use.
-type Options struct {
-	// Dir is the directory for loaded files, which are kept so that an unchanged file is loaded only once. All
-	// sources and several processes may share it. The default is footnote/files in the user's cache directory.
-	Dir string
-	// Limits of queries; zero fields take source.DefaultLimits.
-	Limits source.Limits
-	// Load limits what is loaded; zero fields mean 2 GB per file, and 50 million rows and 4,096 columns per table.
-	Load tidy.Limits
-	// LoadMemory limits the memory of a loading child process; default 1 GB.
-	LoadMemory int64
-	// LoadPool limits the loading child processes; default Pool. LoadWait limits how long one waits there for a
-	// place and memory; default LoadTime.
-	LoadPool *child.Pool
-	LoadWait time.Duration
-	// LoadTime limits how long loading may take; default 30 minutes.
-	LoadTime time.Duration
-	// Progress, when set, is called while files load and once at the end of each table, always from one goroutine.
-	Progress func(table string, rows int64)
+type Options = engines.Options
 
-	// Filters maps names of tables and views in the schema main to conditions, in the syntax of internal/rowfilter.
-	// When there are any, a query sees those rows of a table for which its condition holds for the principal, and
-	// nothing of other tables.
-	Filters map[string]string
-
-	Concurrency int           // queries at once; default 4
-	Idle        time.Duration // how long an unused child lives; default 5 minutes
-	Pool        *child.Pool   // shared by the sources of the process
-	TempDir     string        // default os.TempDir()
-	Logger      *slog.Logger  // default: discards
+// Engine returns DuckDB for the program's list of engines. It opens everything that no other engine recognises.
+func Engine() engines.Engine {
+	return engines.Engine{
+		Dialect:  dialect.DuckDB,
+		Schemes:  []string{"duckdb"},
+		Sniff:    sniff,
+		Children: map[string]child.OpenFunc{Kind: OpenEngine},
+		Filters:  true,
+		Open:     Open,
+	}
 }
+
+func sniff(_ string, head []byte) engines.Fit {
+	if isDuckDB(head) {
+		return engines.FitsByContent
+	}
+	return engines.FitsByDefault
+}
+
+// isDuckDB reports whether a file is a DuckDB database. Its magic bytes follow eight bytes of checksum.
+func isDuckDB(head []byte) bool { return len(head) >= 12 && string(head[8:12]) == "DUCK" }

@@ -1,4 +1,4 @@
-//go:build cgo
+//go:build cgo && !noduckdb
 
 package duckdb
 
@@ -94,10 +94,7 @@ func openShop(t testing.TB) (source.Source, func() string) {
 	if err := os.WriteFile(filepath.Join(dir, "secret.csv"), []byte("a,b\n1,2\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s, err := Open(t.Context(), "shop", path, Options{
-		TempDir: t.TempDir(),
-		Logger:  slog.New(slog.NewTextHandler(t.Output(), nil)),
-	})
+	s, err := Open(t.Context(), "shop", path, Options{Logger: slog.New(slog.NewTextHandler(t.Output(), nil))})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-//go:build cgo
+//go:build cgo && !noduckdb
 
 package duckdb
 
@@ -23,12 +23,12 @@ import (
 	"github.com/footnotehq/footnote/source/child"
 )
 
-// config is the configuration a child receives: to serve a database, or to load files.
+// config is the configuration a child receives: to serve a database or tables, or to load files.
 type config struct {
-	Path   string    `json:"path,omitempty"` // the database to serve
-	Memory int64     `json:"memory"`
-	Conns  int       `json:"conns"`
-	Load   *loadPlan `json:"load,omitempty"`
+	Path   string             `json:"path,omitempty"` // the database to serve
+	Memory int64              `json:"memory"`
+	Load   *loadPlan          `json:"load,omitempty"`
+	Tables []source.TableFile `json:"tables,omitempty"` // to read into memory and serve
 
 	// Filters, when set, lists the readable tables and whether each is readable without a condition. Every query
 	// brings its own conditions; Blank holds sample conditions to check.
@@ -62,7 +62,7 @@ const maxSpill = 1 << 30 // bytes of temporary files
 func openEngine(ctx context.Context, cfg config) (*engine, error) {
 	e := &engine{path: cfg.Path}
 	var err error
-	if e.grammar, err = open(ctx, "", 128<<20, 1); err != nil {
+	if e.grammar, err = open(ctx, "", 128<<20); err != nil {
 		return nil, err
 	}
 	if cfg.Filters != nil {
@@ -72,7 +72,7 @@ func openEngine(ctx context.Context, cfg config) (*engine, error) {
 		}
 		return e, nil
 	}
-	if e.data, err = open(ctx, cfg.Path, cfg.Memory, max(cfg.Conns, 1)); err != nil {
+	if e.data, err = open(ctx, cfg.Path, cfg.Memory, readTables(cfg.Tables)...); err != nil {
 		e.Close()
 		return nil, openError(err)
 	}
@@ -81,14 +81,14 @@ func openEngine(ctx context.Context, cfg config) (*engine, error) {
 		e.Close()
 		return nil, openError(err)
 	}
-	e.gate = &gate{catalog: c, parse: e.parse, distinct: e.distinct}
+	e.gate = &gate{catalog: c, parse: e.parse}
 	e.gate.judgeOwn(ctx, e.ownDefinitions(ctx))
 	return e, nil
 }
 
 // open opens a database file read-only, or an empty database in memory, and drops every right it does not need. The
 // driver does not escape path, so checkPath must have accepted it.
-func open(ctx context.Context, path string, memory int64, conns int, first ...string) (*sql.DB, error) {
+func open(ctx context.Context, path string, memory int64, first ...string) (*sql.DB, error) {
 	params := url.Values{
 		"autoinstall_known_extensions": {"false"}, "autoload_known_extensions": {"false"},
 		"allow_community_extensions": {"false"},
@@ -104,8 +104,8 @@ func open(ctx context.Context, path string, memory int64, conns int, first ...st
 		return nil, err
 	}
 	db := sql.OpenDB(connector)
-	db.SetMaxOpenConns(conns)
-	db.SetMaxIdleConns(conns)
+	db.SetMaxOpenConns(child.Concurrency)
+	db.SetMaxIdleConns(child.Concurrency)
 	for _, set := range append(first,
 		"SET GLOBAL TimeZone = 'UTC'",
 		// The path is relative to the working directory: a generated column of the database may read settings, so
@@ -140,7 +140,7 @@ func (e *engine) Close() error {
 // Version implements child.Engine. The server does not call it; see Open.
 func (e *engine) Version(context.Context) (string, error) { return "", nil }
 
-// parse serializes the statements of a text. It uses the engine that holds no data.
+// parse serialises the statements of a text. It uses the engine that holds no data.
 func (e *engine) parse(ctx context.Context, text string) ([]byte, error) {
 	var tree string
 	err := e.grammar.QueryRowContext(ctx, "SELECT CAST(json_serialize_sql(CAST(? AS VARCHAR)) AS VARCHAR)",
@@ -151,31 +151,9 @@ func (e *engine) parse(ctx context.Context, text string) ([]byte, error) {
 	return []byte(tree), nil
 }
 
-// distinct implements gate.distinct.
-func (e *engine) distinct(ctx context.Context, text string) ([]string, error) {
-	return e.distinctOn(ctx, e.data, text)
-}
-
 // querier is a database, or one connection to it.
 type querier interface {
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
-}
-
-func (e *engine) distinctOn(ctx context.Context, on querier, text string) ([]string, error) {
-	rows, err := on.QueryContext(ctx, text)
-	if err != nil {
-		return nil, e.explain(err)
-	}
-	defer rows.Close()
-	var values []string
-	for rows.Next() {
-		var v string
-		if err := rows.Scan(&v); err != nil {
-			return nil, e.explain(err)
-		}
-		values = append(values, v)
-	}
-	return values, e.explain(rows.Err())
 }
 
 // Query implements child.Engine.
@@ -183,12 +161,17 @@ func (e *engine) Query(ctx context.Context, q source.Query, each func(row []any)
 	if e.guard != nil {
 		return e.guarded(ctx, q, each)
 	}
-	return e.admitAndRun(ctx, e.gate, e.data, q, each)
+	return e.admitAndRun(ctx, e.data, q, each)
 }
 
-// admitAndRun runs a statement that passes a gate.
-func (e *engine) admitAndRun(ctx context.Context, g *gate, on querier, q source.Query,
+// admitAndRun runs a statement that passes the gate.
+func (e *engine) admitAndRun(ctx context.Context, on querier, q source.Query,
 	each func(row []any) error) (source.Summary, error) {
+	g := *e.gate
+	g.distinct = func(ctx context.Context, sql string) (values []string, err error) {
+		err = eachRow(ctx, on, sql, func(row []string) error { values = append(values, row[0]); return nil })
+		return values, e.explain(err)
+	}
 	admitted, err := g.admit(ctx, q.SQL, q.Limits.Rows+1)
 	if err != nil {
 		return source.Summary{}, err
@@ -197,16 +180,7 @@ func (e *engine) admitAndRun(ctx context.Context, g *gate, on querier, q source.
 		return source.Summary{},
 			source.Failf("The statement takes %d arguments; %d were given.", admitted.params, len(q.Args))
 	}
-	args := make([]any, len(q.Args))
-	for i, a := range q.Args {
-		switch a.(type) {
-		case nil, bool, int64, float64, string:
-			args[i] = a
-		default:
-			return source.Summary{}, source.Failf("Argument %d is a %T.", i+1, a)
-		}
-	}
-	sum, err := e.run(ctx, on, admitted.text, args, each)
+	sum, err := e.run(ctx, on, admitted.text, q.Args, each)
 	sum.Tables = admitted.tables
 	return sum, err
 }
@@ -251,8 +225,7 @@ func (e *engine) explain(err error) error {
 		}
 		if strings.Contains(err.Error(), "empty name") {
 			return source.Failf(
-				"A row value without field names, as (1, 2), cannot be returned. Name its fields: {'a': 1, " +
-					"'b': 2}.")
+				"A row value without field names, as (1, 2), cannot be returned. Name its fields: {'a': 1, 'b': 2}.")
 		}
 		return source.Failf("%s", e.redactMessage(err.Error()))
 	}
@@ -265,8 +238,7 @@ func (e *engine) explain(err error) error {
 	case d.Type == duckdb.ErrorTypeOutOfMemory || strings.Contains(d.Msg, "max_temp_directory_size") ||
 		strings.Contains(d.Msg, "Out of Memory"):
 		return source.Limitf(
-			"The query ran out of memory. Aggregate or filter before sorting and joining, and select fewer " +
-				"columns.")
+			"The query ran out of memory. Aggregate or filter before sorting and joining, and select fewer columns.")
 	case d.Type == duckdb.ErrorTypePermission:
 		return source.Refusef("%s", text)
 	}
@@ -288,26 +260,31 @@ func (e *engine) redactMessage(text string) string {
 	return cleanText(text)
 }
 
+// openFaults lists what DuckDB says about databases that it cannot open, and messages for the operator.
+var openFaults = [][2]string{
+	{"lock on file", "The database is locked: another program has it open for writing. Close it there, or open a " +
+		"copy."},
+	{"not a valid DuckDB database file", "The file is not a DuckDB database, or is damaged."},
+	{"encrypt", "The database is encrypted; encrypted databases cannot be opened."},
+	{"version number", wrongVersion}, {"storage version", wrongVersion},
+	{"does not exist", "The database file is not there."}, {"No such file", "The database file is not there."},
+	{"Permission denied", "The database file cannot be read: permission denied."},
+	{"Corrupt", damaged}, {"Could not read enough bytes", damaged}, {"checksum", damaged}, {"Serialization", damaged},
+}
+
+const (
+	wrongVersion = "The database was written by another version of DuckDB, which this one cannot read."
+	damaged      = "The database file is damaged."
+)
+
 // openError turns an error of opening a database into a message for the operator.
 func openError(err error) error {
-	text := err.Error()
 	message := "The database cannot be opened."
-	switch {
-	case strings.Contains(text, "lock on file"):
-		message = "The database is locked: another program has it open for writing. Close it there, or open a copy."
-	case strings.Contains(text, "not a valid DuckDB database file"):
-		message = "The file is not a DuckDB database, or is damaged."
-	case strings.Contains(text, "encrypted"), strings.Contains(text, "encryption"):
-		message = "The database is encrypted; encrypted databases cannot be opened."
-	case strings.Contains(text, "version number"), strings.Contains(text, "storage version"):
-		message = "The database was written by another version of DuckDB, which this one cannot read."
-	case strings.Contains(text, "does not exist"), strings.Contains(text, "No such file"):
-		message = "The database file is not there."
-	case strings.Contains(text, "Permission denied"):
-		message = "The database file cannot be read: permission denied."
-	case strings.Contains(text, "Corrupt"), strings.Contains(text, "Could not read enough bytes"),
-		strings.Contains(text, "checksum"), strings.Contains(text, "Serialization"):
-		message = "The database file is damaged."
+	for _, fault := range openFaults {
+		if strings.Contains(err.Error(), fault[0]) {
+			message = fault[1]
+			break
+		}
 	}
 	return footnote.Wrapf(footnote.DatabaseUnavailable, err, "%s", message)
 }

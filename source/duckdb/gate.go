@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/footnotehq/footnote/internal/spelling"
 	"github.com/footnotehq/footnote/internal/wordlist"
 	"github.com/footnotehq/footnote/source"
 )
@@ -32,8 +33,7 @@ var tableFunctions = wordlist.Set(`range generate_series unnest json_each json_t
 var systemRelations = wordlist.Set(`information_schema.tables information_schema.columns information_schema.schemata
 	information_schema.table_constraints information_schema.key_column_usage
 	information_schema.referential_constraints .sqlite_master .sqlite_schema main.sqlite_master .duckdb_tables
-	.duckdb_columns .duckdb_constraints .duckdb_views .pg_tables pg_catalog.pg_tables .pg_views
-	pg_catalog.pg_views`)
+	.duckdb_columns .duckdb_constraints .duckdb_views .pg_tables pg_catalog.pg_tables .pg_views pg_catalog.pg_views`)
 
 // catalog is the gate's knowledge of the database.
 type catalog struct {
@@ -148,7 +148,7 @@ func (g *gate) admitOne(ctx context.Context, sql string) (admitted, error) {
 
 var errShape = source.Refusef("The statement has a form this gate does not know.")
 
-// tree parses a text into serialized statements.
+// tree parses a text into serialised statements.
 func (g *gate) tree(ctx context.Context, sql string) ([]any, error) {
 	data, err := g.parse(ctx, sql)
 	if err != nil {
@@ -377,17 +377,9 @@ func (g *gate) relation(m map[string]any, s *scope) error {
 		}
 		return source.Refusef("There is no table %q. Tables are named without schema or database. %s", name,
 			g.catalog.hint())
-	case strings.EqualFold(database, g.catalog.database), database == "":
-		if g.catalog.has(schema, name) {
-			return nil
-		}
-		if database == "" && strings.EqualFold(schema, g.catalog.database) && g.catalog.has("main", name) {
-			return nil
-		}
-	case strings.EqualFold(database, "system") && systemRelations[strings.ToLower(schema)+"."+low]:
-		return nil
-	}
-	if systemRelations[strings.ToLower(schema)+"."+low] && database == "" {
+	case (database == "" || strings.EqualFold(database, g.catalog.database)) && g.catalog.has(schema, name),
+		database == "" && strings.EqualFold(schema, g.catalog.database) && g.catalog.has("main", name),
+		(database == "" || strings.EqualFold(database, "system")) && systemRelations[strings.ToLower(schema)+"."+low]:
 		return nil
 	}
 	full := name
@@ -469,8 +461,8 @@ func (g *gate) unknown(name string) error {
 		if instead := foreignFunctions[name]; instead != "" {
 			return source.Failf("There is no function %s. In DuckDB it is %s.", name, instead)
 		}
-		if near := nearest(name); near != "" {
-			return source.Failf("There is no function %s. Did you mean %s?", name, near)
+		if near := spelling.Nearest(name, slices.Sorted(maps.Keys(allowed)), 1); near != nil {
+			return source.Failf("There is no function %s. Did you mean %s?", name, near[0])
 		}
 		return source.Failf("There is no function %s.", name)
 	}
@@ -479,42 +471,6 @@ func (g *gate) unknown(name string) error {
 
 // foreignFunctions maps functions of other databases to DuckDB's equivalent.
 var foreignFunctions = wordlist.Map(foreignFile)
-
-// nearest returns an allowed function with a name similar to the given one.
-func nearest(name string) string {
-	best, maxDistance := "", 1+len(name)/4
-	for _, f := range slices.Sorted(maps.Keys(allowed)) {
-		if d := distance(name, f, maxDistance); d <= maxDistance && len(f) > 2 {
-			if d < maxDistance || best == "" {
-				best, maxDistance = f, d
-			}
-		}
-	}
-	return best
-}
-
-// distance returns the number of edits between two words, or a number above maxDistance if there are more.
-func distance(a, b string, maxDistance int) int {
-	if len(a) > 40 || len(a)-len(b) > maxDistance || len(b)-len(a) > maxDistance {
-		return maxDistance + 1
-	}
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := diagonal
-			if a[i] != b[j] {
-				cost = 1 + min(diagonal, row[j], row[j+1])
-			}
-			diagonal, row[j+1] = row[j+1], cost
-		}
-	}
-	return row[len(b)]
-}
 
 // tableFunction checks a call in FROM.
 func (g *gate) tableFunction(m map[string]any, s *scope) error {

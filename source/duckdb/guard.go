@@ -1,4 +1,4 @@
-//go:build cgo
+//go:build cgo && !noduckdb
 
 package duckdb
 
@@ -6,6 +6,7 @@ import (
 	"context"
 	"crypto/rand"
 	"database/sql"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -26,7 +27,7 @@ import (
 //	orders (temp) → 0f3c….main.orders WHERE (org = 'acme') LIMIT 9223372036854775807
 //
 // A name in a statement resolves to such a view or to nothing, because the gate has refused names with a schema or
-// a database and everything that describes the catalog. The LIMIT is a barrier: the optimizer does not push
+// a database and everything that describes the catalogue. The LIMIT is a barrier: the optimiser does not push
 // conditions of the statement below it, where their error messages would quote hidden rows. ENUM columns are text
 // in the views, since their type lists their values. Macros of the database may not be called.
 
@@ -93,25 +94,19 @@ func (e *engine) openGuarded(ctx context.Context, cfg config) error {
 		return fmt.Errorf("make an empty database: %w", err)
 	}
 	attach := fmt.Sprintf("ATTACH %s AS %s (READ_ONLY)", literal(cfg.Path), quote(e.guard.base))
-	if e.data, err = open(ctx, empty, cfg.Memory, max(cfg.Conns, 1), attach); err != nil {
+	if e.data, err = open(ctx, empty, cfg.Memory, attach); err != nil {
 		return openError(err)
 	}
 	e.data.SetMaxIdleConns(0) // each connection is used only once
-	c := &catalog{
-		relations: map[string]bool{}, macros: map[string]error{}, functions: map[string]bool{},
-		names: map[string]string{}, filtered: true,
+	c, err := e.emptyCatalog(ctx)
+	if err != nil {
+		return openError(err)
 	}
+	c.filtered = true
 	for configured := range cfg.Filters {
 		c.relations["."+source.Lower(configured)], c.names[source.Lower(configured)] = true, configured
 	}
 	e.gate = &gate{catalog: c, parse: e.parse}
-	err = e.each(ctx, "SELECT DISTINCT lower(function_name) FROM duckdb_functions()", func(s []string) error {
-		c.functions[s[0]] = true
-		return nil
-	})
-	if err != nil {
-		return openError(err)
-	}
 	found, err := e.findViews(ctx)
 	if err != nil {
 		return err
@@ -129,66 +124,59 @@ func makeEmpty(ctx context.Context, path string) error {
 		return err
 	}
 	_, err = db.ExecContext(ctx, "CHECKPOINT")
-	if cerr := db.Close(); err == nil {
-		err = cerr
-	}
-	return err
+	return errors.Join(err, db.Close())
 }
 
 // findViews builds the views for the tables and views that the filters name.
 func (e *engine) findViews(ctx context.Context) ([]guardView, error) {
 	g := e.guard
-	ownTypes := map[string]bool{} // types that the database defines
-	err := e.each(ctx, "SELECT DISTINCT type_name FROM duckdb_types() WHERE NOT internal AND database_name = "+
-		e.database(), func(s []string) error {
-		ownTypes[source.Lower(s[0])] = true
-		return nil
-	})
-	if err != nil {
-		return nil, openError(err)
-	}
-	columns, casts := map[string][]string{}, map[string][]string{}
-	err = e.each(ctx, `SELECT table_name, column_name, data_type FROM duckdb_columns()
-		WHERE database_name = `+e.database()+
-		` AND schema_name = 'main' AND NOT internal ORDER BY table_oid, column_index`, func(s []string) error {
-		cast := quote(s[1])
-		if listsValues(s[2], ownTypes) {
-			cast = fmt.Sprintf("CAST(%[1]s AS VARCHAR) AS %[1]s", cast)
-			g.types[source.Lower(s[0])+"\x00"+source.Lower(s[1])] = true
+	var err error
+	each := func(query string, f func(row []string)) {
+		if err == nil {
+			err = e.each(ctx, query+" AND NOT internal AND database_name = "+e.database()+" ORDER BY ALL",
+				func(s []string) error { f(s); return nil })
 		}
-		columns[s[0]], casts[s[0]] = append(columns[s[0]], quote(s[1])), append(casts[s[0]], cast)
-		return nil
-	})
-	if err != nil {
-		return nil, openError(err)
 	}
+	ownTypes := map[string]bool{} // types that the database defines
+	each("SELECT DISTINCT type_name FROM duckdb_types() WHERE true", func(s []string) {
+		ownTypes[source.Lower(s[0])] = true
+	})
+	columns, casts := map[string][]string{}, map[string][]string{}
+	each("SELECT table_oid, column_index, table_name, column_name, data_type FROM duckdb_columns() "+
+		"WHERE schema_name = 'main'", func(s []string) {
+		table, name, cast := s[2], s[3], quote(s[3])
+		if listsValues(s[4], ownTypes) {
+			cast = fmt.Sprintf("CAST(%[1]s AS VARCHAR) AS %[1]s", cast)
+			g.types[source.Lower(table)+"\x00"+source.Lower(name)] = true
+		}
+		columns[table], casts[table] = append(columns[table], quote(name)), append(casts[table], cast)
+	})
 	var found []guardView
 	add := func(name, from string) {
-		if key := g.configured(name); key != "" {
+		if key := child.Configured(g.filters, name); key != "" {
 			found = append(found, guardView{name: name, key: key, columns: columns[name], from: from})
 		}
 	}
-	err = e.each(ctx, "SELECT table_name FROM duckdb_tables() WHERE database_name = "+e.database()+
-		" AND schema_name = 'main' AND NOT internal ORDER BY 1", func(s []string) error {
+	each("SELECT table_name FROM duckdb_tables() WHERE schema_name = 'main'", func(s []string) {
 		add(s[0], fmt.Sprintf("(SELECT %s FROM %s)", strings.Join(casts[s[0]], ", "), g.table(s[0])))
-		return nil
+	})
+	bodies := map[string]string{}
+	each("SELECT view_name, sql FROM duckdb_views() WHERE schema_name = 'main'", func(s []string) {
+		bodies[s[0]] = strings.TrimRight(viewQuery(s[1]), "; \n\t")
 	})
 	if err != nil {
 		return nil, openError(err)
 	}
-	err = e.each(ctx, "SELECT view_name, sql FROM duckdb_views() WHERE database_name = "+e.database()+
-		" AND schema_name = 'main' AND NOT internal ORDER BY 1", func(s []string) error {
-		if g.configured(s[0]) == "" {
-			return nil
+	for _, name := range slices.Sorted(maps.Keys(bodies)) {
+		if child.Configured(g.filters, name) == "" {
+			continue
 		}
-		body := strings.TrimRight(viewQuery(s[1]), "; \n\t")
-		if _, err := e.gate.admitOne(ctx, body); err != nil {
-			return cannotEnforce(s[0], err)
+		if _, err := e.gate.admitOne(ctx, bodies[name]); err != nil {
+			return nil, cannotEnforce(name, err)
 		}
-		add(s[0], "("+body+")")
-		return nil
-	})
-	return found, err
+		add(name, "("+bodies[name]+")")
+	}
+	return found, nil
 }
 
 // listsValues reports whether a type is a list of values, or contains one.
@@ -207,16 +195,6 @@ func cannotEnforce(table string, err error) error {
 		reason = bad.Reason
 	}
 	return footnote.Errorf(footnote.DatabaseUnavailable, "the filter of %s cannot be enforced: %s", table, reason)
-}
-
-// configured returns the configured spelling of a table's name, or "" when it has no filter.
-func (g *guard) configured(name string) string {
-	for key := range g.filters {
-		if source.Lower(key) == source.Lower(name) {
-			return key
-		}
-	}
-	return ""
 }
 
 // orderViews finds an order in which the views can be created, as a view or a condition may read another view. A
@@ -259,19 +237,12 @@ func (v guardView) create(g *guard, conditions rowfilter.Conditions) string {
 	if g.filters[v.key] {
 		return text
 	}
-	condition, ok := conditions[v.key]
-	if !ok {
-		condition = rowfilter.Nothing
-	}
-	return text + fmt.Sprintf(" WHERE (%s) LIMIT %s", condition, noLimit)
+	return text + fmt.Sprintf(" WHERE (%s) LIMIT %s", conditions.Of(v.key), noLimit)
 }
 
 // guarded runs a statement on a connection of its own, where it sees only the rows its attached conditions allow.
 func (e *engine) guarded(ctx context.Context, q source.Query, each func(row []any) error) (source.Summary, error) {
-	conditions, err := child.Conditions(ctx)
-	if err != nil {
-		return source.Summary{}, err
-	}
+	conditions := child.Conditions(ctx)
 	conn, err := e.data.Conn(ctx)
 	if err != nil {
 		return source.Summary{}, e.explain(err)
@@ -282,7 +253,5 @@ func (e *engine) guarded(ctx context.Context, q source.Query, each func(row []an
 			return source.Summary{}, e.explain(err)
 		}
 	}
-	g := *e.gate
-	g.distinct = func(ctx context.Context, text string) ([]string, error) { return e.distinctOn(ctx, conn, text) }
-	return e.admitAndRun(ctx, &g, conn, q, each)
+	return e.admitAndRun(ctx, conn, q, each)
 }

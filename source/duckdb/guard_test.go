@@ -1,4 +1,4 @@
-//go:build cgo
+//go:build cgo && !noduckdb
 
 package duckdb
 
@@ -36,8 +36,7 @@ func tenants(t testing.TB, variant int) string {
 
 func guardedOpen(t testing.TB, path string, filters map[string]string) (source.Source, error) {
 	s, err := Open(t.Context(), "shop", path, Options{
-		Dir: t.TempDir(), TempDir: t.TempDir(), Filters: filters,
-		Logger: slog.New(slog.NewTextHandler(t.Output(), nil)),
+		Dir: t.TempDir(), Filters: filters, Logger: slog.New(slog.NewTextHandler(t.Output(), nil)),
 	})
 	if err == nil {
 		t.Cleanup(func() { s.Close() })

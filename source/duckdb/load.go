@@ -1,4 +1,4 @@
-//go:build cgo
+//go:build cgo && !noduckdb
 
 package duckdb
 
@@ -82,7 +82,7 @@ func (l *loader) Query(ctx context.Context, q source.Query, each func(row []any)
 			return source.Summary{Columns: loadColumns}, errors.Join(loadError(f, err), l.db.Close())
 		}
 	}
-	if _, err := l.db.ExecContext(ctx, "CHECKPOINT"); err != nil {
+	if err := l.exec(ctx, "CHECKPOINT"); err != nil {
 		err = fmt.Errorf("write the database: %w", err)
 		return source.Summary{Columns: loadColumns}, errors.Join(err, l.db.Close())
 	}
@@ -168,39 +168,23 @@ func (l *loader) loadWorkbook(ctx context.Context, f inputFile) error {
 	return nil
 }
 
-// sqlType returns the DuckDB type of a column.
-func sqlType(c tidy.Column) string {
-	switch c.Type {
-	case tidy.Integer:
-		return "BIGINT"
-	case tidy.Huge:
-		return "HUGEINT"
-	case tidy.Decimal:
-		return fmt.Sprintf("DECIMAL(18,%d)", c.Scale)
-	case tidy.Double:
-		return "DOUBLE"
-	case tidy.Boolean:
-		return "BOOLEAN"
-	case tidy.Date:
-		return "DATE"
-	case tidy.Timestamp:
-		return "TIMESTAMP"
-	case tidy.Zoned:
-		return "TIMESTAMPTZ"
-	case tidy.Clock:
-		return "TIME"
-	default:
-		return "VARCHAR"
-	}
+// sqlTypes lists the DuckDB types of columns; the digits after the point of a DECIMAL come on top.
+var sqlTypes = map[tidy.Type]string{
+	tidy.Text: "VARCHAR", tidy.Integer: "BIGINT", tidy.Huge: "HUGEINT", tidy.Decimal: "DECIMAL(18,%d)",
+	tidy.Double: "DOUBLE", tidy.Boolean: "BOOLEAN", tidy.Date: "DATE", tidy.Timestamp: "TIMESTAMP",
+	tidy.Zoned: "TIMESTAMPTZ", tidy.Clock: "TIME",
 }
 
 // store creates a table and fills it.
 func (l *loader) store(ctx context.Context, name string, t *tidy.Table, comment string) error {
-	var columns []string
+	var columns, comments []string
 	for _, c := range t.Columns {
-		columns = append(columns, quote(c.Name)+" "+sqlType(c))
+		columns = append(columns, quote(c.Name)+" "+strings.Replace(sqlTypes[c.Type], "%d", strconv.Itoa(c.Scale), 1))
+		if c.Comment != "" {
+			comments = append(comments, "COMMENT ON COLUMN "+quote(name)+"."+quote(c.Name)+" IS "+literal(c.Comment))
+		}
 	}
-	if _, err := l.db.ExecContext(ctx, "CREATE TABLE "+quote(name)+" ("+strings.Join(columns, ", ")+")"); err != nil {
+	if err := l.exec(ctx, "CREATE TABLE "+quote(name)+" ("+strings.Join(columns, ", ")+")"); err != nil {
 		return err
 	}
 	conn, err := l.db.Conn(ctx)
@@ -215,19 +199,23 @@ func (l *loader) store(ctx context.Context, name string, t *tidy.Table, comment 
 		}
 		return errors.Join(l.fill(ctx, name, t, a), a.Close())
 	})
+	if err == nil {
+		err = l.exec(ctx, comments...)
+	}
 	if err != nil {
 		return err
 	}
-	for _, c := range t.Columns {
-		if c.Comment == "" {
-			continue
-		}
-		if _, err := conn.ExecContext(ctx,
-			"COMMENT ON COLUMN "+quote(name)+"."+quote(c.Name)+" IS "+literal(c.Comment)); err != nil {
+	return l.comment(ctx, name, comment, t.Counts.Loaded)
+}
+
+// exec runs statements until one fails.
+func (l *loader) exec(ctx context.Context, statements ...string) error {
+	for _, sql := range statements {
+		if _, err := l.db.ExecContext(ctx, sql); err != nil {
 			return err
 		}
 	}
-	return l.comment(ctx, name, comment, t.Counts.Loaded)
+	return nil
 }
 
 func (l *loader) fill(ctx context.Context, name string, t *tidy.Table, a *duckdb.Appender) error {
@@ -251,7 +239,7 @@ func (l *loader) fill(ctx context.Context, name string, t *tidy.Table, a *duckdb
 
 // comment stores the notes on a table and reports the table as complete.
 func (l *loader) comment(ctx context.Context, name, text string, rows int64) error {
-	if _, err := l.db.ExecContext(ctx, "COMMENT ON TABLE "+quote(name)+" IS "+literal(text)); err != nil {
+	if err := l.exec(ctx, "COMMENT ON TABLE "+quote(name)+" IS "+literal(text)); err != nil {
 		return err
 	}
 	return l.each([]any{name, rows, true})
@@ -264,8 +252,7 @@ func (l *loader) loadParquet(ctx context.Context, f inputFile) error {
 	}
 	defer remove()
 	name := l.unique(f.Table)
-	if _, err := l.db.ExecContext(ctx,
-		"CREATE TABLE "+quote(name)+" AS SELECT * FROM read_parquet("+literal(path)+")"); err != nil {
+	if err := l.exec(ctx, "CREATE TABLE "+quote(name)+" AS SELECT * FROM read_parquet("+literal(path)+")"); err != nil {
 		return err
 	}
 	return l.finish(ctx, name, "read from Parquet")
@@ -340,15 +327,11 @@ func (l *loader) loadJSON(ctx context.Context, f inputFile) error {
 		return err
 	}
 	object, threads := jsonBuffers(info.Size(), l.share(), l.threads())
-	if _, err := l.db.ExecContext(ctx, "SET threads = "+strconv.Itoa(threads)); err != nil {
-		return err
-	}
-	if _, err := l.db.ExecContext(ctx, "CREATE TABLE "+quote(name)+" AS SELECT * FROM read_json("+literal(path)+
-		", sample_size = -1, maximum_object_size = "+strconv.FormatInt(object, 10)+
-		", map_inference_threshold = -1)"); err != nil {
-		return err
-	}
-	if _, err := l.db.ExecContext(ctx, "SET threads = "+strconv.Itoa(l.threads())); err != nil {
+	err = l.exec(ctx, fmt.Sprintf("SET threads = %d", threads),
+		fmt.Sprintf("CREATE TABLE %s AS SELECT * FROM read_json(%s, sample_size = -1, maximum_object_size = %d, "+
+			"map_inference_threshold = -1)", quote(name), literal(path), object),
+		fmt.Sprintf("SET threads = %d", l.threads()))
+	if err != nil {
 		return err
 	}
 	comment, err := l.unwrap(ctx, name)
@@ -366,40 +349,30 @@ func (l *loader) unwrap(ctx context.Context, name string) (comment string, err e
 	if err := l.db.QueryRowContext(ctx, "SELECT count(*) FROM "+quote(name)).Scan(&rows); err != nil || rows != 1 {
 		return comment, err
 	}
-	rs, err := l.db.QueryContext(ctx,
-		"SELECT column_name, data_type FROM duckdb_columns() WHERE table_name = ? ORDER BY column_index", name)
-	if err != nil {
-		return "", err
-	}
-	defer rs.Close()
 	var lists, others []string
-	for rs.Next() {
-		var column, typ string
-		if err := rs.Scan(&column, &typ); err != nil {
-			return "", err
-		}
-		if strings.HasPrefix(typ, "STRUCT(") && strings.HasSuffix(typ, "[]") && !strings.HasSuffix(typ, "[][]") {
-			lists = append(lists, column)
+	err = eachRow(ctx, l.db, "SELECT column_name, data_type FROM duckdb_columns() WHERE table_name = "+literal(name)+
+		" ORDER BY column_index", func(s []string) error {
+		if typ := s[1]; strings.HasPrefix(typ, "STRUCT(") && strings.HasSuffix(typ, "[]") &&
+			!strings.HasSuffix(typ, "[][]") {
+			lists = append(lists, s[0])
 		} else {
-			others = append(others, column)
+			others = append(others, s[0])
 		}
-	}
-	if err := rs.Err(); err != nil || len(lists) != 1 {
+		return nil
+	})
+	if err != nil || len(lists) != 1 {
 		return comment, err
 	}
-	for _, sql := range []string{
-		"CREATE TABLE footnote_unwrapped AS SELECT unnest(r, max_depth := 1) FROM (SELECT unnest(" + quote(lists[0]) +
-			") AS r FROM " + quote(name) + ")",
-		"DROP TABLE " + quote(name),
-		"ALTER TABLE footnote_unwrapped RENAME TO " + quote(name),
-	} {
-		if _, err := l.db.ExecContext(ctx, sql); err != nil {
-			return "", err
-		}
+	if err := l.exec(ctx,
+		"CREATE TABLE footnote_unwrapped AS SELECT unnest(r, max_depth := 1) FROM (SELECT unnest("+quote(lists[0])+
+			") AS r FROM "+quote(name)+")",
+		"DROP TABLE "+quote(name),
+		"ALTER TABLE footnote_unwrapped RENAME TO "+quote(name)); err != nil {
+		return "", err
 	}
 	comment += fmt.Sprintf("; the rows are those of %q", lists[0])
 	if len(others) > 0 {
-		comment += "; left out beside it: " + strings.Join(others, ", ")
+		comment += "; left out: " + strings.Join(others, ", ")
 	}
 	return comment, nil
 }

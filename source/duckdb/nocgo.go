@@ -1,4 +1,4 @@
-//go:build !cgo
+//go:build !cgo || noduckdb
 
 package duckdb
 
@@ -26,4 +26,9 @@ func Open(context.Context, string, string, Options) (source.Source, error) {
 // OpenEngine returns an error: DuckDB needs cgo.
 func OpenEngine(context.Context, json.RawMessage) (child.Engine, error) {
 	return nil, errUnavailable
+}
+
+// OpenTables must not be called: DuckDB needs cgo.
+func OpenTables([]source.TableFile, Options) source.Tables {
+	panic("this binary was built without DuckDB")
 }

@@ -1,4 +1,4 @@
-//go:build cgo
+//go:build cgo && !noduckdb
 
 package duckdb
 
@@ -28,6 +28,7 @@ import (
 	"github.com/footnotehq/footnote/source"
 	"github.com/footnotehq/footnote/source/child"
 	"github.com/footnotehq/footnote/source/duckdb/dialect"
+	"github.com/footnotehq/footnote/source/duckdb/tidy"
 	"github.com/footnotehq/footnote/source/engines"
 )
 
@@ -53,8 +54,7 @@ type Source struct {
 	files bool             // files to load, rather than a database that is served in place
 
 	mu     sync.Mutex // held while loading; guards below
-	stamp  string     // of the files when they were loaded
-	loaded string     // the database they were loaded into
+	loaded string     // the database that the files were loaded into, named after their stamp
 
 	replaced atomic.Int64 // number of children replaced because of the memory they held
 }
@@ -68,19 +68,18 @@ type Source struct {
 func Open(ctx context.Context, name, address string, o Options) (source.Source, error) {
 	path, err := parseAddress(address)
 	if err != nil {
-		return nil, footnote.Errorf(footnote.InvalidRequest, "source %s: %v", name, err)
+		return nil, footnote.Invalidf("source %s: %v", name, err)
 	}
 	if path, err = filepath.Abs(path); err != nil {
 		return nil, fmt.Errorf("source %s: %w", name, err)
 	}
-	o.Concurrency = cmp.Or(max(o.Concurrency, 0), 4)
 	o.LoadTime = cmp.Or(max(o.LoadTime, 0), 30*time.Minute)
 	o.Pool = cmp.Or(o.Pool, child.NewPool(0))
 	o.LoadPool = cmp.Or(o.LoadPool, o.Pool)
 	o.LoadMemory = cmp.Or(max(o.LoadMemory, 0), loadMemory)
 	rules, err := rowfilter.Parse(o.Filters)
 	if err != nil {
-		return nil, footnote.Errorf(footnote.InvalidRequest, "filters.%s: %v", name, err)
+		return nil, footnote.Invalidf("filters.%s: %v", name, err)
 	}
 	s := &Source{name: name, path: path, opts: o, rules: rules}
 	if err := s.open(ctx); err != nil {
@@ -99,18 +98,10 @@ func (s *Source) open(ctx context.Context) error {
 	}
 	o := s.opts
 	opts := child.Options{
-		Dialect: dialect.DuckDB, Limits: o.Limits, Concurrency: o.Concurrency, Idle: o.Idle, Pool: o.Pool,
-		TempDir: o.TempDir, Logger: o.Logger,
-		MaxFile: maxSpill, Read: system, Stamp: s.generation,
-		Version: func(context.Context) (string, error) { return s.version() },
-		Filters: s.rules,
+		Dialect: dialect.DuckDB, Limits: o.Limits, Pool: o.Pool, Logger: o.Logger, MaxFile: maxSpill, Read: system,
+		Stamp: s.generation, Version: s.version, Filters: s.rules,
 	}
-	serve := func(path string) config {
-		return config{
-			Path: path, Memory: s.Limits().Memory, Conns: o.Concurrency,
-			Filters: s.rules.Opened(), Blank: s.rules.Blank(),
-		}
-	}
+	served := s.current
 	if database {
 		real, err := filepath.EvalSymlinks(s.path)
 		if err != nil {
@@ -119,8 +110,7 @@ func (s *Source) open(ctx context.Context) error {
 		if err := checkPath(real); err != nil {
 			return err
 		}
-		opts.Grant = func() []string { return []string{real, real + ".wal"} }
-		opts.Prepare = func(context.Context, string) (any, error) { return serve(real), nil }
+		served = func() string { return real }
 	} else {
 		s.files = true
 		if err := s.cacheDir(); err != nil {
@@ -129,8 +119,10 @@ func (s *Source) open(ctx context.Context) error {
 		if err := s.refresh(ctx); err != nil {
 			return err
 		}
-		opts.Grant = func() []string { return []string{s.current()} }
-		opts.Prepare = func(context.Context, string) (any, error) { return serve(s.current()), nil }
+	}
+	opts.Grant = func() []string { return []string{served(), served() + ".wal"} }
+	opts.Config = func() (any, error) {
+		return config{Path: served(), Memory: s.Limits().Memory, Filters: s.rules.Opened(), Blank: s.rules.Blank()}, nil
 	}
 	s.Client = child.New(Kind, nil, opts)
 	_, err = s.Status(ctx)
@@ -211,7 +203,7 @@ func inputFiles(path string) ([]inputFile, error) {
 	if !info.Mode().IsRegular() { // opening a pipe would block until it has a writer
 		return nil, unavailable("%s is not a regular file.", filepath.Base(path))
 	}
-	f, ok, err := recognize(path)
+	f, ok, err := recogniseFile(path)
 	if err != nil {
 		return nil, err
 	}
@@ -235,17 +227,14 @@ func inputFolder(folder string) ([]inputFile, error) {
 		path := filepath.Join(folder, e.Name())
 		info, err := os.Stat(path)
 		if err != nil || !info.Mode().IsRegular() || info.Size() == 0 || strings.HasPrefix(e.Name(), ".") ||
-			strings.HasPrefix(e.Name(), "~$") {
-			continue
-		}
-		if formats[strings.ToLower(filepath.Ext(path))] == "" {
+			strings.HasPrefix(e.Name(), "~$") || formats[strings.ToLower(filepath.Ext(path))] == "" {
 			continue
 		}
 		if e.Type()&fs.ModeSymlink != 0 && !isInside(folder, path) {
 			outside++
 			continue
 		}
-		f, ok, err := recognize(path)
+		f, ok, err := recogniseFile(path)
 		if err != nil {
 			return nil, err
 		}
@@ -280,8 +269,8 @@ func isInside(folder, path string) bool {
 	return err == nil && filepath.IsLocal(rel)
 }
 
-// recognize determines how to load a file: by its first bytes, then by its name.
-func recognize(path string) (inputFile, bool, error) {
+// recogniseFile determines how to load a file: by its first bytes, then by its name.
+func recogniseFile(path string) (inputFile, bool, error) {
 	f := inputFile{Path: path, Table: tableName(strings.TrimSuffix(filepath.Base(path), filepath.Ext(path)))}
 	f.Format = formats[strings.ToLower(filepath.Ext(path))]
 	head, err := plainfile.Head(path, 16)
@@ -330,27 +319,23 @@ var reserved = wordlist.Set(`all analyse analyze and any array as asc asymmetric
 
 // version identifies the current contents of the files.
 func (s *Source) version() (string, error) {
-	var stamp string
-	if !s.files {
-		v, err := child.FileStamp(s.path)
-		if err != nil {
-			return "", err
-		}
-		if info, err := os.Stat(s.path); err != nil || !info.Mode().IsRegular() {
-			return "", unavailable("%s is not a regular file any more.", filepath.Base(s.path))
-		}
-		if wal, err := os.Stat(s.path + ".wal"); err == nil {
-			v += fmt.Sprintf("%d %d", wal.Size(), wal.ModTime().UnixNano())
-		}
-		stamp = v
-	} else {
+	if s.files {
 		files, err := inputFiles(s.path)
 		if err != nil {
 			return "", err
 		}
-		if stamp, err = stampOf(files); err != nil {
-			return "", err
-		}
+		stamp, err := stampOf(files)
+		return digest(stamp), err
+	}
+	stamp, err := child.FileStamp(s.path)
+	if err != nil {
+		return "", err
+	}
+	if info, err := os.Stat(s.path); err != nil || !info.Mode().IsRegular() {
+		return "", unavailable("%s is not a regular file any more.", filepath.Base(s.path))
+	}
+	if wal, err := os.Stat(s.path + ".wal"); err == nil {
+		stamp += fmt.Sprintf("%d %d", wal.Size(), wal.ModTime().UnixNano())
 	}
 	return digest(stamp), nil
 }
@@ -387,7 +372,7 @@ func (s *Source) cacheDir() error {
 	if err != nil {
 		return fmt.Errorf("find the directory for loaded files: %w", err)
 	}
-	s.opts.Dir = filepath.Join(dir, digest(s.path+fmt.Sprint(s.opts.Load)))
+	s.opts.Dir = filepath.Join(dir, digest(s.path+"{0 0 0}")) // the suffix is part of the names of existing directories
 	if err := os.MkdirAll(s.opts.Dir, 0o700); err != nil {
 		return footnote.Wrapf(footnote.StorageUnavailable, err, "The directory for loaded files cannot be created.")
 	}
@@ -416,19 +401,15 @@ func (s *Source) refresh(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	key := digest(stamp)
-	path := filepath.Join(s.opts.Dir, key+".duckdb")
-	if key == s.stamp {
-		if _, err := os.Stat(path); err == nil {
-			return nil
-		}
-	}
+	path := filepath.Join(s.opts.Dir, digest(stamp)+".duckdb")
 	if _, err := os.Stat(path); err != nil {
 		if err := s.load(ctx, files, path, stamp); err != nil {
 			return err
 		}
+	} else if path == s.loaded {
+		return nil
 	}
-	s.stamp, s.loaded = key, path
+	s.loaded = path
 	s.sweep(path)
 	return nil
 }
@@ -444,17 +425,17 @@ func (s *Source) load(ctx context.Context, files []inputFile, path, stamp string
 	}
 	defer os.RemoveAll(temp)
 	output := filepath.Join(temp, "new.duckdb")
-	var read []string
+	read := slices.Clone(system)
 	for _, f := range files {
 		read = append(read, f.Path)
 	}
-	plan := loadPlan{Output: output, Files: files, Limits: s.opts.Load.WithDefaults()}
+	plan := loadPlan{Output: output, Files: files, Limits: tidy.Limits{}.WithDefaults()}
 	if err := checkSizes(files, plan.Limits.Bytes); err != nil {
 		return err
 	}
 	c := child.New(Kind, config{Load: &plan, Memory: s.opts.LoadMemory}, child.Options{
-		Dialect: dialect.DuckDB, Profile: child.Load, Files: read, Read: system, Write: []string{temp},
-		Pool: s.opts.LoadPool, Wait: s.opts.LoadWait, TempDir: s.opts.TempDir, Logger: s.opts.Logger,
+		Dialect: dialect.DuckDB, Profile: child.Load, Read: read, Write: []string{temp},
+		Pool: s.opts.LoadPool, Wait: s.opts.LoadWait, Logger: s.opts.Logger,
 		Limits: source.Limits{Time: s.opts.LoadTime, Rows: 1 << 40, Bytes: 1 << 50, Memory: s.opts.LoadMemory},
 	})
 	_, err = c.Query(ctx, source.Query{SQL: "load"}, s.progress())
@@ -497,9 +478,6 @@ func checkSizes(files []inputFile, maxBytes int64) error {
 
 // loadFailure turns a loading child's error into one of opening the source.
 func loadFailure(err error) error {
-	if _, ok := errors.AsType[*footnote.Error](err); ok {
-		return err
-	}
 	if e, ok := errors.AsType[*source.Error](err); ok {
 		return footnote.Wrapf(footnote.DatabaseUnavailable, err, "The files could not be loaded: %s", e.Reason)
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/footnotehq/footnote/source"
 )
 
-// This file rewrites statements that DuckDB's parser does not serialize as ones that it does. The original text
+// This file rewrites statements that DuckDB's parser does not serialise as ones that it does. The original text
 // never runs, and the result passes through the gate.
 
 // admitExplain accepts EXPLAIN of any statement that would itself be accepted.
@@ -29,8 +29,11 @@ func (g *gate) admitExplain(ctx context.Context, text string, list []token) (adm
 	if list[0].word == "EXPLAIN" || list[0].word == "PRAGMA" {
 		return admitted{}, source.Refusef("EXPLAIN takes a query.")
 	}
-	inner, err := g.expandPivots(ctx, inner, shift(list, list[0].from))
+	list, err := tokenize(inner)
 	if err != nil {
+		return admitted{}, err
+	}
+	if inner, err = g.expandPivots(ctx, inner, list); err != nil {
 		return admitted{}, err
 	}
 	q, err := g.admitOne(ctx, inner)
@@ -40,8 +43,7 @@ func (g *gate) admitExplain(ctx context.Context, text string, list []token) (adm
 
 // explainOptions counts the tokens of options in parentheses.
 func explainOptions(text string, list []token) int {
-	if len(list) < 3 || text[list[0].from:list[0].to] != "(" ||
-		(list[1].word != "FORMAT" && list[1].word != "ANALYZE") {
+	if len(list) < 3 || text[list[0].from:list[0].to] != "(" || list[1].word != "FORMAT" && list[1].word != "ANALYZE" {
 		return 0
 	}
 	for i, t := range list[1:] {
@@ -50,17 +52,6 @@ func explainOptions(text string, list []token) int {
 		}
 	}
 	return 0
-}
-
-// shift moves tokens by the length of the text removed before them.
-func shift(list []token, by int) []token {
-	out := make([]token, len(list))
-	for i, t := range list {
-		t.from -= by
-		t.to -= by
-		out[i] = t
-	}
-	return out
 }
 
 // rewritePragma rewrites the pragmas that describe the database.

@@ -1,4 +1,4 @@
-//go:build cgo
+//go:build cgo && !noduckdb
 
 package duckdb
 
@@ -21,27 +21,32 @@ const (
 	maxTables = 5000
 )
 
+// emptyCatalog returns a catalog with the engine's functions, and without relations.
+func (e *engine) emptyCatalog(ctx context.Context) (*catalog, error) {
+	c := &catalog{
+		relations: map[string]bool{}, macros: map[string]error{}, functions: map[string]bool{},
+		names: map[string]string{},
+	}
+	return c, e.each(ctx, "SELECT DISTINCT lower(function_name) FROM duckdb_functions()", func(s []string) error {
+		c.functions[s[0]] = true
+		return nil
+	})
+}
+
 // catalog reads the gate's knowledge of the database.
 func (e *engine) catalog(ctx context.Context) (*catalog, error) {
-	c := &catalog{
-		relations: make(map[string]bool), macros: make(map[string]error), functions: make(map[string]bool),
-		names: make(map[string]string),
+	c, err := e.emptyCatalog(ctx)
+	if err != nil {
+		return nil, err
 	}
 	if err := e.data.QueryRowContext(ctx, "SELECT current_database()").Scan(&c.database); err != nil {
 		return nil, err
 	}
-	err := e.each(ctx, `SELECT schema_name, table_name FROM duckdb_tables() WHERE database_name = current_database()
+	return c, e.each(ctx, `SELECT schema_name, table_name FROM duckdb_tables() WHERE database_name = current_database()
 		AND NOT internal
 		UNION ALL SELECT schema_name, view_name FROM duckdb_views() WHERE database_name = current_database()
 			AND NOT internal`, func(s []string) error {
 		c.add(s[0], s[1])
-		return nil
-	})
-	if err != nil {
-		return nil, err
-	}
-	return c, e.each(ctx, "SELECT DISTINCT lower(function_name) FROM duckdb_functions()", func(s []string) error {
-		c.functions[s[0]] = true
 		return nil
 	})
 }
@@ -64,9 +69,14 @@ func (c *catalog) remove(schema, name string) {
 	}
 }
 
-// each runs one of our own queries, whose columns are all text.
+// each runs one of our own queries.
 func (e *engine) each(ctx context.Context, query string, f func(row []string) error) error {
-	rows, err := e.data.QueryContext(ctx, query)
+	return eachRow(ctx, e.data, query, f)
+}
+
+// eachRow calls f for each row of a query, as texts.
+func eachRow(ctx context.Context, on querier, query string, f func(row []string) error) error {
+	rows, err := on.QueryContext(ctx, query)
 	if err != nil {
 		return err
 	}

@@ -51,24 +51,30 @@ type Engine struct {
 	Close func() error
 }
 
-// Options are what the program passes to Open.
+// Options configures Open. The zero value is ready to use.
 type Options struct {
-	Limits    source.Limits
-	Filters   map[string]string // conditions by table, in the syntax of internal/rowfilter; see Engine.Filters
-	Functions []string          // functions of the database that queries may run; see Engine.Functions
+	Limits source.Limits // of queries; zero fields take source.DefaultLimits
+	// Filters maps names of tables and views to conditions, in the syntax of internal/rowfilter; see Engine.Filters.
+	// When there are any, a query sees those rows of a table for which its condition holds for the principal, and
+	// nothing of other tables.
+	Filters   map[string]string
+	Functions []string // functions of the database that queries may run; see Engine.Functions
 	// VersionSQL, when set, returns one value, which is the version of the data instead of the engine's own. It runs
 	// like every query, but for no particular principal. Open runs it once: a statement that fails or returns several
 	// values is an InvalidRequest. See Engine.Versions.
 	VersionSQL string
-	Folder     string        // where to put data loaded from files
+	// Dir is the directory for data loaded from files, which is kept so that an unchanged file is loaded only once. All
+	// sources and several processes may share it. The default is footnote/files in the user's cache directory.
+	Dir        string
 	Pool       *child.Pool   // for child processes that run queries
-	LoadPool   *child.Pool   // for child processes that load files
-	LoadMemory int64         // of each of the latter
-	LoadWait   time.Duration // how long a load waits for its turn
+	LoadPool   *child.Pool   // for child processes that load files; default Pool
+	LoadMemory int64         // of each of the latter; default 1 GB
+	LoadWait   time.Duration // how long a load waits for its turn; default LoadTime
+	LoadTime   time.Duration // how long a load may take; default 30 min
 	Budget     *child.Budget // the memory of all child processes
-	// Progress, when set, is called while files load.
+	// Progress, when set, is called while files load and once at the end of each table, always from one goroutine.
 	Progress func(table string, rows int64)
-	Logger   *slog.Logger
+	Logger   *slog.Logger // default: discards
 }
 
 // Fit reports how well an engine fits a path.
@@ -89,19 +95,6 @@ type List []Engine
 // a Windows path, and jdbc: precedes another scheme.
 var addressScheme = regexp.MustCompile(`^([A-Za-z][A-Za-z0-9+.-]+):(?:[A-Za-z][A-Za-z0-9+.-]*:)?//`)
 
-// byScheme returns the engine of an address with a scheme.
-func (l List) byScheme(address string) (Engine, bool) {
-	scheme, _, ok := strings.Cut(address, ":")
-	if !ok {
-		return Engine{}, false
-	}
-	i := slices.IndexFunc(l, func(e Engine) bool { return slices.Contains(e.Schemes, scheme) })
-	if i < 0 {
-		return Engine{}, false
-	}
-	return l[i], true
-}
-
 // Find returns the engine that opens an address: by its scheme, or else by the file at its path. The error does not
 // contain the address, which may hold a password.
 func (l List) Find(address string) (Engine, error) {
@@ -118,20 +111,20 @@ func (l List) Find(address string) (Engine, error) {
 
 // withScheme returns the engine of an address with a scheme. ok is false for a path.
 func (l List) withScheme(address string) (_ Engine, ok bool, err error) {
-	if e, ok := l.byScheme(address); ok {
-		return e, true, nil
+	scheme, _, colon := strings.Cut(address, ":")
+	var known []string
+	for _, e := range l {
+		if colon && slices.Contains(e.Schemes, scheme) {
+			return e, true, nil
+		}
+		for _, s := range e.Schemes {
+			known = append(known, s+":")
+		}
 	}
 	if m := addressScheme.FindStringSubmatch(address); m != nil {
-		var known []string
-		for _, e := range l {
-			for _, scheme := range e.Schemes {
-				known = append(known, scheme+":")
-			}
-		}
-		return Engine{}, false, fmt.Errorf("the scheme %s is not supported yet: use %s or a path", m[1],
-			strings.Join(known, ", "))
+		err = fmt.Errorf("the scheme %s is not supported yet: use %s or a path", m[1], strings.Join(known, ", "))
 	}
-	return Engine{}, false, nil
+	return Engine{}, false, err
 }
 
 // sniff returns the engine that fits a path best.
@@ -150,9 +143,9 @@ func (l List) sniff(path string, head []byte) (best Engine, ok bool) {
 
 // Path returns the path of the file or folder that an address names, or "" if it names a database on a server.
 func (l List) Path(address string) string {
-	e, ok := l.byScheme(address)
+	e, ok, err := l.withScheme(address)
 	switch {
-	case ok && e.Hosts != nil || !ok && addressScheme.MatchString(address):
+	case err != nil, ok && e.Hosts != nil:
 		return ""
 	case !ok:
 		return address

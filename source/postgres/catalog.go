@@ -22,18 +22,17 @@ const (
 
 // catalog holds what the gate and the row reader need to know about a database.
 type catalog struct {
-	read        time.Time
-	version     int // the server's server_version_num
-	encoding    string
-	role        string
-	super       []string // reasons why READ ONLY does not bind the role; normally none
-	remarks     []string
-	path        []string        // schemas searched for unqualified names
-	relations   []relation      // readable ones
-	readable    map[string]bool // their names, as schema.name
-	system      map[string]bool // names in pg_catalog
-	types       map[uint32]pgType
-	rowsPerUser bool // users see different rows
+	read           time.Time
+	version        int // the server's server_version_num
+	encoding, role string
+	super          []string // reasons why READ ONLY does not bind the role; normally none
+	remarks        []string
+	path           []string        // schemas searched for unqualified names
+	relations      []relation      // readable ones
+	readable       map[string]bool // their names, as schema.name
+	system         map[string]bool // names in pg_catalog
+	types          map[uint32]pgType
+	rowsPerUser    bool // users see different rows
 }
 
 type relation struct {
@@ -144,14 +143,12 @@ func (c *catalog) takeRole(r []string) {
 	if r[2] == "t" {
 		c.super = append(c.super, "is a superuser, whom READ ONLY does not keep from files and programs of the server")
 	}
-	if r[3] == "t" && r[2] != "t" {
-		c.super = append(c.super, "has BYPASSRLS, so that no policy of row-level security holds")
-	}
-	if r[4] == "t" && r[2] != "t" {
-		c.super = append(c.super, "has CREATEROLE")
-	}
-	if r[5] == "t" && r[2] != "t" {
-		c.super = append(c.super, "has REPLICATION")
+	for i, reason := range []string{
+		"has BYPASSRLS, so that no policy of row-level security holds", "has CREATEROLE", "has REPLICATION",
+	} {
+		if r[3+i] == "t" && r[2] != "t" {
+			c.super = append(c.super, reason)
+		}
 	}
 	if r[7] != "" {
 		c.super = append(c.super, "is a member of "+r[7])
@@ -209,20 +206,15 @@ func (e *engine) Schema(ctx context.Context) (source.Schema, error) {
 	if err := e.pin(ctx, s); err != nil {
 		return source.Schema{}, err
 	}
-	tables := make([]source.Table, 0, len(cat.relations))
-	index := map[string]*source.Table{}
-	full := map[string]string{} // oid → full name
-	for _, r := range cat.relations {
-		t := source.Table{
+	tables := make([]source.Table, len(cat.relations))
+	index := map[string]*source.Table{} // by oid
+	for i, r := range cat.relations {
+		tables[i] = source.Table{
 			Schema: r.schema, Name: r.name, View: r.kind == "v" || r.kind == "m", Comment: r.comment, Rows: -1,
 		}
 		if r.visible {
-			t.Schema = ""
+			tables[i].Schema = ""
 		}
-		tables = append(tables, t)
-		full[r.oid] = t.FullName()
-	}
-	for i, r := range cat.relations {
 		index[r.oid] = &tables[i]
 	}
 	rows, err := s.rows(ctx, query("columns"))
@@ -246,10 +238,9 @@ func (e *engine) Schema(ctx context.Context) (source.Schema, error) {
 		case t == nil:
 		case r[1] == "p":
 			t.PrimaryKey = strings.Split(r[2], sep)
-		case full[r[3]] != "":
+		case index[r[3]] != nil:
 			t.ForeignKeys = append(t.ForeignKeys, source.ForeignKey{
-				Columns:    strings.Split(r[2], sep),
-				RefTable:   full[r[3]],
+				Columns: strings.Split(r[2], sep), RefTable: index[r[3]].FullName(),
 				RefColumns: strings.Split(r[4], sep),
 			})
 		}

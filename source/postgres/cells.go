@@ -1,14 +1,18 @@
 package postgres
 
 import (
+	"cmp"
 	"encoding/json"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/internal/wordlist"
 )
 
 // Values arrive as text, which is exact in Postgres, and are parsed by type.
@@ -17,16 +21,18 @@ type column struct {
 	name, typ string // typ is the base type's name; for an array, "[]" plus the element's
 	kind      string
 	exact     bool // a numeric with a declared scale
+	types     *pgtype.Map
 }
 
 type columns []column
 
-func newColumns(fields []pgconn.FieldDescription, cat *catalog) columns {
+func newColumns(fields []pgconn.FieldDescription, cat *catalog, types *pgtype.Map) columns {
 	cols := make(columns, len(fields))
 	for i, f := range fields {
 		typ := cat.base(f.DataTypeOID)
 		cols[i] = column{
 			name: strings.ToValidUTF8(f.Name, "\uFFFD"), typ: typ, kind: kindOf(typ), exact: f.TypeModifier >= 0,
+			types: types,
 		}
 	}
 	return cols
@@ -52,34 +58,27 @@ func (c columns) row(values [][]byte) []any {
 	return row
 }
 
+// kinds maps base types to kinds. The others are texts.
+var kinds = wordlist.Map(`
+	bool: boolean
+	int2 int4 int8 oid: integer
+	float4 float8: number
+	numeric money: decimal
+	date: date
+	timestamp timestamptz: timestamp
+	time timetz: time
+	json jsonb: json
+	bytea: blob`)
+
 // kindOf returns the kind of a base type.
 func kindOf(typ string) string {
-	switch typ {
-	case "bool":
-		return footnote.KindBoolean
-	case "int2", "int4", "int8", "oid":
-		return footnote.KindInteger
-	case "float4", "float8":
-		return footnote.KindNumber
-	case "numeric", "money":
-		return footnote.KindDecimal
-	case "date":
-		return footnote.KindDate
-	case "timestamp", "timestamptz":
-		return footnote.KindTimestamp
-	case "time", "timetz":
-		return footnote.KindTime
-	case "json", "jsonb":
-		return footnote.KindJSON
-	case "bytea":
-		return footnote.KindBlob
-	case "":
+	switch {
+	case typ == "":
 		return footnote.KindUnknown
-	}
-	if strings.HasPrefix(typ, "[]") {
+	case strings.HasPrefix(typ, "[]"):
 		return footnote.KindJSON
 	}
-	return footnote.KindText
+	return cmp.Or(kinds[typ], footnote.KindText)
 }
 
 func (c *column) cell(s string) any {
@@ -107,7 +106,7 @@ func (c *column) cell(s string) any {
 		return blobText((len(s) - len(`\x`)) / 2)
 	}
 	if element, ok := strings.CutPrefix(c.typ, "[]"); ok {
-		if text, ok := arrayJSON(s, element); ok {
+		if text, ok := c.arrayJSON(s, element); ok {
 			return text
 		}
 	}
@@ -149,111 +148,43 @@ func moment(s, typ string) any {
 	return s
 }
 
-// arrayJSON converts an array to JSON. Postgres writes {1,2,NULL} and {"a b","c\"d"}, preceded by bounds unless
-// they begin at 1.
-func arrayJSON(s, element string) (string, bool) {
-	if i := strings.Index(s, "={"); strings.HasPrefix(s, "[") && i > 0 {
-		s = s[i+1:]
-	}
-	a := array{s: s, element: &column{typ: element}}
-	if element == "box" || !a.list(0) || a.s != "" {
+// arrayJSON converts an array to JSON. Arrays of all types are written like those of text, except those of boxes.
+func (c *column) arrayJSON(s, element string) (string, bool) {
+	var a pgtype.Array[*string]
+	if element == "box" || c.types.Scan(pgtype.TextArrayOID, pgtype.TextFormatCode, []byte(s), &a) != nil {
 		return "", false
 	}
-	return string(a.out), true
-}
-
-type array struct {
-	s       string // the unread rest
-	element *column
-	out     []byte
-}
-
-func (a *array) list(depth int) bool {
-	if depth > 6 || a.s == "" || a.s[0] != '{' {
-		return false
-	}
-	a.s = a.s[1:]
-	a.out = append(a.out, '[')
-	for first := true; ; first = false {
-		if a.s == "" {
-			return false
-		}
-		if a.s[0] == '}' {
-			a.s = a.s[1:]
-			a.out = append(a.out, ']')
-			return true
-		}
-		if !first {
-			if a.s[0] != ',' {
-				return false
-			}
-			a.s = a.s[1:]
-			a.out = append(a.out, ',')
-		}
-		ok := false
-		switch {
-		case a.s != "" && a.s[0] == '{':
-			ok = a.list(depth + 1)
-		case a.s != "" && a.s[0] == '"':
-			ok = a.quoted()
-		default:
-			ok = a.bare()
-		}
-		if !ok {
-			return false
+	of := column{typ: element}
+	list := make([]string, len(a.Elements))
+	for i, v := range a.Elements {
+		list[i] = "null"
+		if v != nil {
+			list[i] = of.json(*v)
 		}
 	}
-}
-
-func (a *array) quoted() bool {
-	var b []byte
-	for i := 1; i < len(a.s); i++ {
-		switch a.s[i] {
-		case '\\':
-			if i++; i == len(a.s) {
-				return false
-			}
-			b = append(b, a.s[i])
-		case '"':
-			a.s = a.s[i+1:]
-			a.value(string(b))
-			return true
-		default:
-			b = append(b, a.s[i])
+	for _, dimension := range slices.Backward(a.Dims) { // the innermost first
+		var rows []string
+		for row := range slices.Chunk(list, max(int(dimension.Length), 1)) {
+			rows = append(rows, "["+strings.Join(row, ",")+"]")
 		}
+		list = rows
 	}
-	return false
+	if len(list) == 0 {
+		return "[]", true
+	}
+	return list[0], len(list) == 1
 }
 
-func (a *array) bare() bool {
-	end := strings.IndexAny(a.s, ",}")
-	if end <= 0 {
-		return false
-	}
-	word := a.s[:end]
-	a.s = a.s[end:]
-	if word == "NULL" {
-		a.out = append(a.out, "null"...)
-	} else {
-		a.value(word)
-	}
-	return true
-}
-
-func (a *array) value(s string) {
-	v := a.element.cell(s)
-	if text, ok := v.(string); ok {
-		switch a.element.typ {
-		case "json", "jsonb", "numeric":
-			if json.Valid([]byte(text)) {
-				a.out = append(a.out, text...)
-				return
-			}
-		}
+// json returns a cell as JSON.
+func (c *column) json(s string) string {
+	v := c.cell(s)
+	if text, ok := v.(string); ok && slices.Contains([]string{"json", "jsonb", "numeric"}, c.typ) &&
+		json.Valid([]byte(text)) {
+		return text
 	}
 	data, err := json.Marshal(v)
 	if err != nil {
-		data = []byte("null")
+		return "null"
 	}
-	a.out = append(a.out, data...)
+	return string(data)
 }

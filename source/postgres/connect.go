@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"net"
 	"regexp"
 	"slices"
 	"strconv"
@@ -19,6 +21,7 @@ import (
 
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/source"
+	"github.com/footnotehq/footnote/source/child"
 )
 
 const (
@@ -29,12 +32,10 @@ const (
 
 // settings apply to every connection from the start and after each reset.
 var settings = map[string]string{
-	"application_name": "footnote", "default_transaction_read_only": "on", "statement_timeout": "5min",
-	"lock_timeout":                        "3s",
-	"idle_in_transaction_session_timeout": "60s", "row_security": "on", "work_mem": "32MB", "hash_mem_multiplier": "1",
-	"jit":      "off",
-	"TimeZone": "UTC", "DateStyle": "ISO, YMD", "IntervalStyle": "postgres", "lc_monetary": "C", "bytea_output": "hex",
-	"extra_float_digits":          "1",
+	"application_name": "footnote", "default_transaction_read_only": "on", "row_security": "on",
+	"statement_timeout": "5min", "lock_timeout": "3s", "idle_in_transaction_session_timeout": "60s",
+	"work_mem": "32MB", "hash_mem_multiplier": "1", "jit": "off", "TimeZone": "UTC", "DateStyle": "ISO, YMD",
+	"IntervalStyle": "postgres", "lc_monetary": "C", "bytea_output": "hex", "extra_float_digits": "1",
 	"standard_conforming_strings": "on", "client_encoding": "UTF8", "xmloption": "content",
 	"tcp_keepalives_idle": "15", "tcp_keepalives_interval": "5", "tcp_keepalives_count": "3",
 }
@@ -54,7 +55,7 @@ type engine struct {
 
 // connect opens the pool and reads the catalog.
 func connect(ctx context.Context, name, url string, o Options) (*engine, error) {
-	bad := footnote.Errorf(footnote.InvalidRequest,
+	bad := footnote.Invalidf(
 		"source %s: the address is not a URL of Postgres. It is postgres://user:password@host:5432/database, with "+
 			"the special characters of the password written as %%XX.", name)
 	if !strings.HasPrefix(url, "postgres://") && !strings.HasPrefix(url, "postgresql://") {
@@ -64,13 +65,11 @@ func connect(ctx context.Context, name, url string, o Options) (*engine, error) 
 	if err != nil {
 		return nil, bad // the driver's message may contain the password
 	}
-	c.MaxConns, c.MinConns = int32(o.Concurrency), 0
+	c.MaxConns, c.MinConns = child.Concurrency, 0
 	c.MaxConnIdleTime = 5 * time.Minute
 	c.ConnConfig.ConnectTimeout = connectTime
 	c.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeExec
-	for k, v := range settings {
-		c.ConnConfig.RuntimeParams[k] = v
-	}
+	maps.Copy(c.ConnConfig.RuntimeParams, settings)
 	c.ConnConfig.BuildContextWatcherHandler = func(pc *pgconn.PgConn) ctxwatch.Handler {
 		return &pgconn.CancelRequestContextWatcherHandler{Conn: pc, DeadlineDelay: time.Second}
 	}
@@ -240,7 +239,7 @@ func claims(ctx context.Context) ([][2]string, error) {
 	}
 	for k, v := range p.Attributes {
 		low := strings.ToLower(k)
-		if !attribute.MatchString(k) || low == "org" || low == "user" || low == "roles" ||
+		if !attribute.MatchString(k) || slices.Contains([]string{"org", "user", "roles"}, low) ||
 			strings.IndexByte(v, 0) >= 0 {
 			return nil, source.Refusef(
 				"The database cannot learn your attribute %.40q: a name consists of letters, digits and _, and is "+
@@ -265,10 +264,7 @@ func (s *session) rows(ctx context.Context, sql string) ([][]string, error) {
 	}
 	out := make([][]string, len(r.Rows))
 	for i, row := range r.Rows {
-		out[i] = make([]string, len(row))
-		for j, cell := range row {
-			out[i][j] = string(cell)
-		}
+		out[i] = texts(row)
 	}
 	return out, nil
 }
@@ -281,7 +277,9 @@ func (e *engine) unreachable(ctx context.Context, err error) error {
 	if bad, ok := errors.AsType[*source.Error](err); ok {
 		return bad
 	}
-	message := "The database cannot be reached."
+	at := e.pool.Config().ConnConfig
+	message := fmt.Sprintf("The database at %s cannot be reached. Check that it runs, and the address of the source.",
+		net.JoinHostPort(at.Host, strconv.Itoa(int(at.Port))))
 	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
 		switch {
 		case strings.HasPrefix(pg.Code, "28"):

@@ -80,7 +80,7 @@ var tsvectors = source.TextSearch{
 // Engine returns Postgres for the program's list of engines. Its sources share one parser.
 func Engine() engines.Engine {
 	var (
-		mu      sync.Mutex
+		once    sync.Once
 		grammar *Grammar
 	)
 	return engines.Engine{
@@ -93,22 +93,19 @@ func Engine() engines.Engine {
 		Functions:   true,
 		Versions:    true,
 		Open: func(ctx context.Context, name, address string, o engines.Options) (source.Source, error) {
-			mu.Lock()
-			if grammar == nil {
+			once.Do(func() {
 				var pool *child.Pool
 				if o.Budget != nil {
 					pool = o.Budget.Pool(1)
 				}
 				grammar = NewGrammar(pool, o.Logger)
-			}
-			mu.Unlock()
+			})
 			return Open(ctx, name, address, Options{
 				Limits: o.Limits, Functions: o.Functions, VersionSQL: o.VersionSQL, Grammar: grammar, Logger: o.Logger,
 			})
 		},
 		Close: func() error {
-			mu.Lock()
-			defer mu.Unlock()
+			once.Do(func() {}) // waits for Open
 			if grammar == nil {
 				return nil
 			}

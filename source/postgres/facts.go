@@ -2,9 +2,11 @@ package postgres
 
 import (
 	"bytes"
+	_ "embed"
 	"encoding/json"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -66,26 +68,22 @@ type name []string
 
 func (n name) String() string { return strings.Join(n, ".") }
 
-// plainKinds lists the nodes that a statement may have. A statement with any other node is refused, because nobody
-// has examined what that node does.
-var plainKinds = wordlist.Set(
-	`SelectStmt ResTarget ColumnRef A_Star String Integer Float Boolean BitString A_Const ParamRef A_Expr
-	A_Indices A_Indirection A_ArrayExpr BoolExpr NullTest BooleanTest CaseExpr CaseWhen CoalesceExpr
-	MinMaxExpr FuncCall NamedArgExpr TypeCast TypeName CollateClause SubLink RowExpr SQLValueFunction
-	GroupingFunc GroupingSet RangeVar RangeSubselect RangeFunction RangeTableSample JoinExpr List SortBy
-	WindowDef CommonTableExpr ColumnDef`)
+//go:embed nodes.txt
+var nodesFile string
 
-// newKinds maps nodes to the version of Postgres that introduced them. In earlier versions, the same words were
-// function calls.
-var newKinds = map[string]int{
-	"JsonObjectConstructor": 160000, "JsonArrayConstructor": 160000, "JsonArrayQueryConstructor": 160000,
-	"JsonObjectAgg": 160000, "JsonArrayAgg": 160000, "JsonAggConstructor": 160000, "JsonKeyValue": 160000,
-	"JsonValueExpr": 160000, "JsonIsPredicate": 160000,
-
-	"JsonFuncExpr": 170000, "JsonParseExpr": 170000, "JsonScalarExpr": 170000, "JsonSerializeExpr": 170000,
-	"JsonTable": 170000, "JsonTableColumn": 170000, "JsonTablePathSpec": 170000, "JsonArgument": 170000,
-	"JsonBehavior": 170000,
-}
+// nodes maps the nodes that a statement may have to the version of Postgres that introduced them, or 0. A statement
+// with any other node is refused, because nobody has examined what that node does.
+var nodes = func() map[string]int {
+	versions := map[string]int{}
+	for kind, since := range wordlist.Map(nodesFile) {
+		version, err := strconv.Atoi(since)
+		if err != nil {
+			panic(err)
+		}
+		versions[kind] = version
+	}
+	return versions
+}()
 
 // badFields maps parts of nodes that a statement may not have to the reason.
 var badFields = map[string]string{
@@ -128,7 +126,7 @@ func collectFacts(tree []byte) facts {
 	return w.f
 }
 
-// walker collects the facts. It visits every map and list of the tree and recognizes what it looks for by the names
+// walker collects the facts. It visits every map and list of the tree and recognises what it looks for by the names
 // of fields.
 type walker struct {
 	f     facts
@@ -152,7 +150,7 @@ func (w *walker) root(stmt object) {
 		case "ExplainStmt":
 			w.explain(body)
 		case "VariableShowStmt":
-			w.f.Show, _ = body["name"].(string)
+			w.f.Show = text(body, "name")
 		default:
 			w.refuse(statementName(kind) + " is not allowed: the database is read-only. " +
 				"A statement must be a SELECT, WITH, VALUES, TABLE or EXPLAIN.")
@@ -179,11 +177,8 @@ func (w *walker) explain(body object) {
 		w.refuse("EXPLAIN is allowed for a SELECT only.")
 		return
 	}
-	options, _ := body["options"].([]any)
-	for _, o := range options {
-		elem, _ := o.(object)
-		def, _ := elem["DefElem"].(object)
-		switch option, _ := def["defname"].(string); option {
+	for _, o := range items(body, "options") {
+		switch text(o, "DefElem", "defname") {
 		case "analyze":
 			w.f.Analyze = true // even if it is off, which no query needs
 		case "costs", "verbose", "buffers", "timing", "summary", "format", "settings", "wal":
@@ -221,11 +216,13 @@ func (w *walker) kind(key string) {
 	if words, bad := badFields[key]; bad {
 		w.refuse(words)
 	}
-	if key[0] < 'A' || key[0] > 'Z' || plainKinds[key] {
+	if key[0] < 'A' || key[0] > 'Z' {
 		return
 	}
-	if _, ok := newKinds[key]; ok {
-		add(&w.f.Kinds, key)
+	if since, ok := nodes[key]; ok {
+		if since > 0 {
+			add(&w.f.Kinds, key)
+		}
 		return
 	}
 	words := statementName(key) + " is not allowed in a query."
@@ -242,24 +239,15 @@ func (w *walker) with(clause object, outer map[string]bool) map[string]bool {
 	if scope == nil {
 		scope = map[string]bool{}
 	}
-	ctes, _ := clause["ctes"].([]any)
-	nameOf := func(v any) (object, string) {
-		o, _ := v.(object)
-		cte, _ := o["CommonTableExpr"].(object)
-		s, _ := cte["ctename"].(string)
-		return cte, s
-	}
 	if recursive, _ := clause["recursive"].(bool); recursive {
-		for _, c := range ctes {
-			_, s := nameOf(c)
-			scope[s] = true
+		for _, c := range items(clause, "ctes") {
+			scope[text(c, "CommonTableExpr", "ctename")] = true
 		}
 	}
-	for _, c := range ctes {
-		cte, s := nameOf(c)
-		w.walk(cte, scope)
+	for _, c := range items(clause, "ctes") {
+		w.walk(at(c, "CommonTableExpr"), scope)
 		scope = maps.Clone(scope)
-		scope[s] = true
+		scope[text(c, "CommonTableExpr", "ctename")] = true
 	}
 	return scope
 }
@@ -272,54 +260,51 @@ func (w *walker) note(n object, scope map[string]bool) {
 	w.noteOperators(n)
 	w.noteColumns(n)
 	w.noteLetters(n)
-	if p, ok := n["ParamRef"].(object); ok {
-		if v, _ := p["number"].(json.Number); v != "" {
-			k, _ := v.Int64()
-			w.f.Params = max(w.f.Params, int(k))
-		}
+	if v, _ := at(n, "ParamRef", "number").(json.Number); v != "" {
+		k, _ := v.Int64()
+		w.f.Params = max(w.f.Params, int(k))
 	}
-	if v, ok := n["SQLValueFunction"].(object); ok {
-		if op, _ := v["op"].(string); !shownValues[op] {
-			w.f.User = true
-		}
+	if v, ok := n["SQLValueFunction"].(object); ok && !shownValues[text(v, "op")] {
+		w.f.User = true
 	}
 }
 
 func (w *walker) noteRelation(n object, scope map[string]bool) {
-	if rel, ok := n["relname"].(string); ok {
-		schema, _ := n["schemaname"].(string)
-		if _, foreign := n["catalogname"]; foreign {
-			w.refuse("A table is named as schema.table, without a database.")
-		}
-		if schema != "" {
-			addName(&w.f.Relations, name{schema, rel})
-		} else if !scope[rel] {
-			addName(&w.f.Relations, name{rel})
-		}
+	if _, foreign := n["catalogname"]; foreign {
+		w.refuse("A table is named as schema.table, without a database.")
 	}
+	if full := relationName(n); full != nil && (len(full) > 1 || !scope[full[0]]) {
+		addName(&w.f.Relations, full)
+	}
+}
+
+// relationName returns the name of a relation that a node refers to, or nil.
+func relationName(n object) name {
+	rel, ok := n["relname"].(string)
+	switch schema := text(n, "schemaname"); {
+	case !ok:
+		return nil
+	case schema != "":
+		return name{schema, rel}
+	}
+	return name{rel}
 }
 
 // noteRows records the names of rows.
 func (w *walker) noteRows(n object, scope map[string]bool) {
-	named := func(v any, is func(r *rows, renamed bool)) bool {
-		alias, _ := v.(object)
-		s, ok := alias["aliasname"].(string)
+	named := func(alias any, is func(r *rows, renamed bool)) bool {
+		s, ok := at(alias, "aliasname").(string)
 		if ok {
 			r := w.f.Rows[s]
-			is(&r, alias["colnames"] != nil)
+			is(&r, at(alias, "colnames") != nil)
 			w.f.Rows[s] = r
 		}
 		return ok
 	}
-	if rel, ok := n["relname"].(string); ok {
-		full := name{rel}
-		schema, _ := n["schemaname"].(string)
-		if schema != "" {
-			full = name{schema, rel}
-		}
+	if full := relationName(n); full != nil {
 		is := func(r *rows, renamed bool) {
 			switch {
-			case schema == "" && scope[rel]:
+			case len(full) == 1 && scope[full[0]]:
 				r.Other = true
 			case renamed:
 				r.Joined = true
@@ -328,17 +313,14 @@ func (w *walker) noteRows(n object, scope map[string]bool) {
 			}
 		}
 		if !named(n["alias"], is) {
-			named(object{"aliasname": rel}, is)
+			named(object{"aliasname": n["relname"]}, is)
 		}
 	}
-	if from, ok := n["JoinExpr"].(object); ok {
-		joined := func(r *rows, _ bool) { r.Joined = true }
-		named(from["alias"], joined)
-		named(from["join_using_alias"], joined)
+	for _, key := range []string{"alias", "join_using_alias"} {
+		named(at(n, "JoinExpr", key), func(r *rows, _ bool) { r.Joined = true })
 	}
 	for _, key := range []string{"RangeSubselect", "JsonTable"} {
-		from, _ := n[key].(object)
-		named(from["alias"], func(r *rows, _ bool) { r.Other = true })
+		named(at(n, key, "alias"), func(r *rows, _ bool) { r.Other = true })
 	}
 	if from, ok := n["RangeFunction"].(object); ok {
 		markFunction := func(r *rows, _ bool) { r.Other, r.Function = true, true }
@@ -351,16 +333,12 @@ func (w *walker) noteRows(n object, scope map[string]bool) {
 // unnamed reports functions in FROM without an alias, whose name becomes the row's name. Expressions named by a keyword
 // (coalesce) or a type need an alias.
 func (w *walker) unnamed(functions any, row func(name string)) {
-	list, _ := functions.([]any)
-	for _, f := range list {
-		pair, _ := f.(object) // a function and its column definitions
-		items, _ := pair["List"].(object)["items"].([]any)
-		if len(items) == 0 {
+	for _, f := range items(functions) {
+		pair := items(f, "List", "items") // a function and its column definitions
+		if len(pair) == 0 {
 			continue
 		}
-		value, _ := items[0].(object)
-		call, _ := value["FuncCall"].(object)
-		n := parts(call["funcname"])
+		n := parts(at(pair[0], "FuncCall", "funcname"))
 		if len(n) == 0 {
 			w.refuse("A value in FROM needs a name: FROM current_date AS today.")
 			continue
@@ -381,19 +359,15 @@ func (w *walker) noteNames(n object) {
 	if v, ok := n["funcname"]; ok {
 		addName(&w.f.Functions, parts(v))
 	}
-	if v, ok := n["method"].([]any); ok { // in TABLESAMPLE
-		addName(&w.f.Functions, parts(v))
-	}
-	if v, ok := n["names"].([]any); ok {
-		addName(&w.f.Types, parts(v))
-	}
-	if v, ok := n["collname"].([]any); ok {
-		addName(&w.f.Collations, parts(v))
-	}
-	if i, ok := n["indirection"]; ok {
-		for _, p := range parts(i) {
-			add(&w.f.Fields, p)
+	for key, list := range map[string]*[]name{
+		"method": &w.f.Functions, "names": &w.f.Types, "collname": &w.f.Collations, // method is in TABLESAMPLE
+	} {
+		if v, ok := n[key].([]any); ok {
+			addName(list, parts(v))
 		}
+	}
+	for _, p := range parts(n["indirection"]) {
+		add(&w.f.Fields, p)
 	}
 }
 
@@ -406,7 +380,7 @@ func (w *walker) noteOperators(n object) {
 	}
 	equal := func() { addName(&w.f.Operators, name{"="}) }
 	if e, ok := n["A_Expr"].(object); ok {
-		if kind, _ := e["kind"].(string); strings.Contains(kind, "BETWEEN") {
+		if strings.Contains(text(e, "kind"), "BETWEEN") {
 			for _, op := range []string{"<", "<=", ">", ">="} {
 				addName(&w.f.Operators, name{op})
 			}
@@ -427,33 +401,27 @@ func (w *walker) noteOperators(n object) {
 
 // noteColumns records the columns that a statement may read.
 func (w *walker) noteColumns(n object) {
-	row := func(key string) {
+	for _, key := range []string{"relname", "aliasname"} {
 		if s, ok := n[key].(string); ok {
 			w.rows[s] = true
 		}
 	}
-	row("relname")
-	row("aliasname")
-	if r, ok := n["ColumnRef"].(object); ok {
-		p := parts(r["fields"])
-		if len(p) > 0 {
-			add(&w.f.Columns, p[len(p)-1])
-			w.whole = append(w.whole, p[len(p)-1])
-		}
-		if len(p) > 1 {
-			addName(&w.f.Attributes, p[len(p)-2:])
-		}
+	p := parts(at(n, "ColumnRef", "fields"))
+	if len(p) > 0 {
+		add(&w.f.Columns, p[len(p)-1])
+		w.whole = append(w.whole, p[len(p)-1])
+	}
+	if len(p) > 1 {
+		addName(&w.f.Attributes, p[len(p)-2:])
 	}
 	if _, star := n["A_Star"]; star {
 		w.f.All = true
 	}
 	for _, key := range []string{"RangeVar", "JoinExpr"} {
-		from, _ := n[key].(object)
-		alias, _ := from["alias"].(object)
-		if from["isNatural"] != nil || alias["colnames"] != nil { // these columns may be renamed
+		if at(n, key, "isNatural") != nil || at(n, key, "alias", "colnames") != nil { // these columns may be renamed
 			w.f.All = true
 		}
-		for _, s := range parts(from["usingClause"]) {
+		for _, s := range parts(at(n, key, "usingClause")) {
 			add(&w.f.Columns, s)
 		}
 	}
@@ -462,8 +430,7 @@ func (w *walker) noteColumns(n object) {
 // noteLetters notes names that a database may read otherwise than the parser does. Where its encoding is not UTF-8,
 // Postgres cuts names after another letter, and may make other capitals small.
 func (w *walker) noteLetters(n object) {
-	text, _ := n["String"].(object)
-	for _, v := range []any{text["sval"], n["relname"], n["schemaname"], n["aliasname"], n["ctename"]} {
+	for _, v := range []any{at(n, "String", "sval"), n["relname"], n["schemaname"], n["aliasname"], n["ctename"]} {
 		s, _ := v.(string)
 		if strings.ContainsFunc(s, func(r rune) bool { return r >= utf8.RuneSelf }) {
 			w.f.Letters = true
@@ -476,9 +443,9 @@ func (w *walker) noteLetters(n object) {
 // maxLetters is the length in UTF-8, in bytes, up to which names keep within Postgres's 63 bytes in any encoding.
 const maxLetters = 40
 
-// constants notes what may be applied to constants alone. It reports whether the value of an expression certainly
-// depends on a column after Postgres has simplified it. Most forms may lose their columns: COALESCE(1, id) is 1, and
-// id + NULL is NULL.
+// constants adds to w.f.Constant the functions and operators that may have only constants as arguments. It reports
+// whether an expression certainly still depends on a column after Postgres has simplified it. Most forms may not:
+// COALESCE(1, id) becomes 1, and id + NULL becomes NULL.
 func (w *walker) constants(node any) (varies bool) {
 	switch n := node.(type) {
 	case []any:
@@ -497,7 +464,7 @@ func (w *walker) constants(node any) (varies bool) {
 	return varies
 }
 
-// expression is constants for the body of a node of some kind.
+// expression does what constants does, for the body of a node of the given kind.
 func (w *walker) expression(kind string, body object) bool {
 	var args []any
 	var vary []bool // for each of args
@@ -525,8 +492,7 @@ func (w *walker) expression(kind string, body object) bool {
 		if !slices.Contains(vary, true) {
 			addName(&w.f.Constant, parts(body["name"]))
 		}
-		form, _ := body["kind"].(string)
-		return plainForms[form] && kept(args, vary)
+		return plainForms[text(body, "kind")] && kept(args, vary)
 	case "TypeCast", "CollateClause":
 		return single["arg"]
 	case "A_ArrayExpr":
@@ -537,7 +503,7 @@ func (w *walker) expression(kind string, body object) bool {
 		return len(vary) > 0 && vary[0]
 	case "CaseWhen":
 		return single["expr"]
-	case "CaseExpr": // whose first condition stays
+	case "CaseExpr": // varies if its first condition does, because Postgres then keeps the CASE
 		return body["arg"] == nil && len(vary) > 0 && vary[0]
 	}
 	return false
@@ -546,8 +512,8 @@ func (w *walker) expression(kind string, body object) bool {
 // plainForms lists the forms of expressions that apply an operator to its operands and do nothing else.
 var plainForms = wordlist.Set("AEXPR_OP AEXPR_OP_ANY AEXPR_OP_ALL")
 
-// kept reports whether a function or operator keeps its columns: one of its arguments varies, and none can be NULL
-// before the columns are known.
+// kept reports whether a function or operator still depends on a column after Postgres has simplified it: one of its
+// arguments varies, and the others are literals and not NULL, which would make the result NULL.
 func kept(args []any, vary []bool) bool {
 	for i, a := range args {
 		if a != nil && !vary[i] && !literal(a) {
@@ -559,30 +525,43 @@ func kept(args []any, vary []bool) bool {
 
 // literal reports whether an expression is a literal, and not NULL.
 func literal(node any) bool {
-	n, _ := node.(object)
-	if c, ok := n["A_Const"].(object); ok {
-		return c["isnull"] == nil
+	switch arg := at(node, "TypeCast", "arg"); {
+	case at(node, "A_Const") != nil:
+		return at(node, "A_Const", "isnull") == nil
+	case at(arg, "A_Const") != nil:
+		return literal(arg)
 	}
-	if c, ok := n["TypeCast"].(object); ok {
-		arg, _ := c["arg"].(object)
-		return arg["A_Const"] != nil && literal(arg)
+	elements := items(node, "A_ArrayExpr", "elements")
+	return len(elements) > 0 && !slices.ContainsFunc(elements, func(e any) bool { return !literal(e) })
+}
+
+// at returns the part of a node at a path of keys, or nil.
+func at(node any, path ...string) any {
+	for _, key := range path {
+		o, _ := node.(object)
+		node = o[key]
 	}
-	if c, ok := n["A_ArrayExpr"].(object); ok {
-		elements, _ := c["elements"].([]any)
-		return len(elements) > 0 && !slices.ContainsFunc(elements, func(e any) bool { return !literal(e) })
-	}
-	return false
+	return node
+}
+
+// text returns the text at a path of keys, or "".
+func text(node any, path ...string) string {
+	s, _ := at(node, path...).(string)
+	return s
+}
+
+// items returns the list at a path of keys, or nil.
+func items(node any, path ...string) []any {
+	list, _ := at(node, path...).([]any)
+	return list
 }
 
 // parts returns the texts in a list of String nodes.
 func parts(v any) name {
-	list, _ := v.([]any)
 	var n name
-	for _, e := range list {
-		o, _ := e.(object)
-		s, _ := o["String"].(object)
-		if text, ok := s["sval"].(string); ok {
-			n = append(n, text)
+	for _, e := range items(v) {
+		if s, ok := at(e, "String", "sval").(string); ok {
+			n = append(n, s)
 		}
 	}
 	return n

@@ -122,7 +122,7 @@ func (c *catalog) check(f facts) error {
 			"and have no capitals beyond ASCII.", c.encoding)
 	}
 	for _, kind := range f.Kinds {
-		if c.version < newKinds[kind] {
+		if c.version < nodes[kind] {
 			return source.Refusef("This form of JSON is not known to the database's version of Postgres.")
 		}
 	}

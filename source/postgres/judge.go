@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	_ "embed"
 	"errors"
 	"fmt"
 	"maps"
@@ -43,7 +44,7 @@ type judge struct {
 	text        bool            // the statement uses text search
 	ambiguous   []string        // names called that both Postgres and the database have a function of
 	candidates  []function      // the database's functions of these names, which the server may choose by their types
-	refusal     error           // the first one
+	refusal     error           // the first one, or the first failure to find out
 
 	newTypes, newRelations, newOperators []string
 }
@@ -64,8 +65,7 @@ type comparison struct {
 
 // textSearch lists the functions that use text search configurations.
 var textSearch = wordlist.Set(`to_tsvector array_to_tsvector json_to_tsvector jsonb_to_tsvector to_tsquery
-	plainto_tsquery phraseto_tsquery websearch_to_tsquery unaccent
-	ts_headline ts_lexize`)
+	plainto_tsquery phraseto_tsquery websearch_to_tsquery unaccent ts_headline ts_lexize`)
 
 // searches reports whether a text uses text search. Between texts, the operator @@ converts one to a tsvector.
 func searches(f facts) bool {
@@ -112,22 +112,16 @@ func (e *engine) judge(ctx context.Context, s *session, f facts, cat *catalog) e
 		j.named[oid] = true
 	}
 	keyword := func(n name) bool { return slices.Equal(n, name{"pg_catalog", "json"}) }
-	if cat.version < newKinds["JsonIsPredicate"] && slices.ContainsFunc(f.Types, keyword) {
+	if cat.version < nodes["JsonIsPredicate"] && slices.ContainsFunc(f.Types, keyword) {
 		addName(&j.f.Types, name{"json"}) // there, the word is a name like others
 	}
-	if err := j.names(); err != nil {
-		return err
-	}
+	j.names()
 	for j.refusal == nil && (len(j.newTypes)+len(j.newRelations)+len(j.newOperators) > 0 || j.judgeReachedOperators()) {
-		if err := j.expand(); err != nil {
-			return err
-		}
+		j.expand()
 	}
 	if j.text {
 		take := func(r []string) { j.run(byText, strings.Fields(r[0])...) }
-		if err := j.ask([]question{{query("textSearch"), nil, take}}); err != nil {
-			return err
-		}
+		j.ask([]question{{query("textSearch"), nil, take}})
 	}
 	for oid, name := range badTypes {
 		if j.named[oid] {
@@ -139,18 +133,18 @@ func (e *engine) judge(ctx context.Context, s *session, f facts, cat *catalog) e
 		return j.assumePostgres()
 	}
 	if j.refusal == nil && len(j.runs) > 0 {
-		if err := j.functions(); err != nil {
-			return err
-		}
+		j.functions()
 	}
 	return j.refusal
 }
 
-func (j *judge) ask(questions []question) error {
-	if err := j.s.ask(j.ctx, questions); err != nil {
-		return explain(j.ctx, err)
+// ask sends questions, unless the statement is refused already.
+func (j *judge) ask(questions []question) {
+	if j.refusal == nil {
+		if err := j.s.ask(j.ctx, questions); err != nil {
+			j.refusal = explain(j.ctx, err)
+		}
 	}
-	return nil
 }
 
 func (j *judge) refuse(format string, args ...any) {
@@ -228,15 +222,11 @@ type found struct {
 }
 
 // names looks up the names of the statement and judges what they stand for.
-func (j *judge) names() error {
+func (j *judge) names() {
 	found := found{types: map[string]map[string]string{}, collations: map[string]map[string]string{}}
-	j.imply(j.f)
-	if err := j.ask(j.questions(&found)); err != nil {
-		return err
-	}
-	if err := j.plan(found.expressions); err != nil {
-		return err
-	}
+	j.addImplied(j.f)
+	j.ask(j.questions(&found))
+	j.plan(found.expressions)
 	j.called(found.functions, found.types)
 	for _, n := range j.f.Types {
 		if oid, ok := j.resolve(n, found.types); ok {
@@ -250,11 +240,11 @@ func (j *judge) names() error {
 			j.refuse("The collation %s is not allowed: it is not built into Postgres.", n)
 		}
 	}
-	return nil
 }
 
-// imply records what the functions and operators of a statement or a definition use without naming it.
-func (j *judge) imply(f facts) {
+// addImplied records what a statement or a definition uses without naming it: the functions behind its operators, and
+// the type text.
+func (j *judge) addImplied(f facts) {
 	j.text = j.text || searches(f)
 	for _, s := range lasts(f.Operators) {
 		j.operators[s] = true
@@ -554,7 +544,7 @@ func (j *judge) addRelationByName(r []string) {
 }
 
 // expand looks up the parts of the types, relations and operators found in the last round.
-func (j *judge) expand() error {
+func (j *judge) expand() {
 	types, relations, operators := j.newTypes, j.newRelations, j.newOperators
 	j.newTypes, j.newRelations, j.newOperators = nil, nil, nil
 	var ask []question
@@ -604,17 +594,10 @@ func (j *judge) expand() error {
 	if len(operators) > 0 {
 		add(query("operatorsByOID"), operators, j.operator)
 	}
-	if err := j.ask(ask); err != nil {
-		return err
-	}
-	if err := j.plan(expressions); err != nil {
-		return err
-	}
+	j.ask(ask)
+	j.plan(expressions)
 	for _, d := range definitions {
-		f, err := j.define(d[0], d[1])
-		if err != nil {
-			return err
-		}
+		f := j.define(d[0], d[1])
 		if open[d[1]] && slices.Contains(lasts(f.Functions), "current_setting") {
 			j.refuse("%s is not allowed: it reads a setting but is not a security barrier, so the conditions of "+
 				"a statement could see the rows that it hides. An operator can make it one: ALTER VIEW … SET "+
@@ -631,7 +614,6 @@ func (j *judge) expand() error {
 			j.addType(k.target, false)
 		}
 	}
-	return nil
 }
 
 // parts records the parts of a type.
@@ -672,10 +654,10 @@ var definitionFunctions = wordlist.Set(`current_setting current_database pg_has_
 // define judges the text of a view or a CHECK. Postgres wrote it with pg_catalog as the only schema, so an
 // unqualified name is Postgres's own. Qualified names are judged by pg_depend; see need. define returns the
 // facts of the text.
-func (j *judge) define(what, text string) (facts, error) {
-	f, err := j.read(what, text)
-	if err != nil || j.refusal != nil {
-		return f, err
+func (j *judge) define(what, text string) facts {
+	f := j.read(what, text)
+	if j.refusal != nil {
+		return f
 	}
 	switch {
 	case f.Bad != "":
@@ -690,7 +672,7 @@ func (j *judge) define(what, text string) (facts, error) {
 			j.refuse("%s is not allowed: it calls %s.", what, base)
 		}
 	}
-	j.imply(f)
+	j.addImplied(f)
 	for _, n := range f.Relations {
 		schema := "pg_catalog"
 		if len(n) > 1 {
@@ -700,21 +682,22 @@ func (j *judge) define(what, text string) (facts, error) {
 			j.refuse("%s is not allowed: it reads %s.", what, n)
 		}
 	}
-	return f, nil
+	return f
 }
 
 // read returns the facts of a definition's text. It refuses a text that cannot be read.
-func (j *judge) read(what, text string) (facts, error) {
+func (j *judge) read(what, text string) facts {
 	if err := plain(text); err != nil {
 		j.refuse("%s cannot be checked: its definition is too large.", what)
-		return facts{}, nil
+		return facts{}
 	}
 	f, err := j.e.definition(j.ctx, text)
 	if bad, ok := errors.AsType[*source.Error](err); ok {
 		j.refuse("%s cannot be checked. %s", what, bad.Reason)
-		return facts{}, nil
+	} else if err != nil && j.refusal == nil {
+		j.refusal = err
 	}
-	return f, err
+	return f
 }
 
 // maxDefinitions limits the cache of parsed definitions.
@@ -768,9 +751,9 @@ func (j *judge) convert() {
 }
 
 // functions judges the functions found.
-func (j *judge) functions() error {
+func (j *judge) functions() {
 	left := maps.Clone(j.runs) // functions that are not found stay in left
-	err := j.ask([]question{{query("functionsByOID"), []any{slices.Sorted(maps.Keys(j.runs))}, func(r []string) {
+	j.ask([]question{{query("functionsByOID"), []any{slices.Sorted(maps.Keys(j.runs))}, func(r []string) {
 		f := newFunction(r)
 		if j.trusts(f) || j.supports(f) {
 			delete(left, f.oid)
@@ -783,7 +766,6 @@ func (j *judge) functions() error {
 	for _, oid := range slices.Sorted(maps.Keys(left)) {
 		j.refuse("%s", left[oid])
 	}
-	return err
 }
 
 // allowance returns a hint on how to allow a function.
@@ -805,38 +787,35 @@ func (j *judge) supports(f function) bool {
 	return f.compiled && (safe && what == byText || f.extension != "" && strings.HasPrefix(what, byIndex))
 }
 
-// safeExtensions maps extensions whose functions only compute, unless they are volatile, to the functions that may
-// be called; nil means all.
-var safeExtensions = map[string]map[string]bool{
-	"pg_trgm": nil, "unaccent": nil, "fuzzystrmatch": nil, "citext": nil, "hstore": nil, "ltree": nil,
-	"intarray": nil, "cube": nil, "earthdistance": nil,
-	"seg": nil, "isn": nil, "btree_gin": nil, "btree_gist": nil, "dict_int": nil, "dict_xsyn": nil,
-	"timescaledb": wordlist.Set("time_bucket time_bucket_gapfill first last histogram locf interpolate"),
-	"postgis": wordlist.Set(`st_area st_asgeojson st_astext st_buffer st_centroid st_contains st_covers st_coveredby
-	st_crosses st_distance st_distancesphere st_dwithin
-		st_envelope st_equals st_geohash st_geomfromtext st_intersection st_intersects st_isvalid st_length
-		st_makepoint st_overlaps st_perimeter st_point st_setsrid
-		st_srid st_touches st_transform st_union st_within st_x st_y`),
-}
+//go:embed extensions.txt
+var extensionsFile string
+
+// safeExtensions maps extensions whose functions only compute, unless they are volatile, to the functions that may be
+// called; * stands for all.
+var safeExtensions = wordlist.Map(extensionsFile)
+
+// names reports whether a list of safeExtensions or scripted has a function.
+func names(list, function string) bool { return slices.Contains(strings.Fields(list), function) }
 
 // scripted lists the functions of safe extensions that are written in SQL, unless safeExtensions lists them. Anyone who
 // owns an extension can add a function to it; one written in C only a superuser can make.
-var scripted = map[string]map[string]bool{
-	"citext": wordlist.Set(`regexp_match regexp_matches regexp_replace regexp_split_to_array regexp_split_to_table
-		replace split_part strpos translate`),
-	"earthdistance": wordlist.Set("earth earth_box earth_distance gc_to_sec latitude ll_to_earth longitude sec_to_gc"),
+var scripted = map[string]string{
+	"citext": "regexp_match regexp_matches regexp_replace regexp_split_to_array regexp_split_to_table replace " +
+		"split_part strpos translate",
+	"earthdistance": "earth earth_box earth_distance gc_to_sec latitude ll_to_earth longitude sec_to_gc",
 }
 
 // callable reports whether a statement may call a function of the database by name.
 func (j *judge) callable(f function) bool {
-	names := safeExtensions[f.extension]
-	return j.trusts(f) && (names == nil || names[f.name] || f.constructor || j.e.allows(f.schema, f.name, f.extension))
+	list, restricted := safeExtensions[f.extension]
+	return j.trusts(f) && (!restricted || list == "*" || names(list, f.name) || f.constructor ||
+		j.e.allows(f.schema, f.name, f.extension))
 }
 
 // trusts reports whether a function of the database may run behind a type, a cast, an operator or a view.
 func (j *judge) trusts(f function) bool {
-	names, safe := safeExtensions[f.extension]
-	safe = safe && (f.compiled || names[f.name] || scripted[f.extension][f.name] && j.callsOnlyKnown(f))
+	list, safe := safeExtensions[f.extension]
+	safe = safe && (f.compiled || names(list, f.name) || names(scripted[f.extension], f.name) && j.callsOnlyKnown(f))
 	return f.constructor || j.e.allows(f.schema, f.name, f.extension) ||
 		safe && !f.volatile && !f.definer && (f.extension != "isn" || f.name != "isn_weak") // changes the session
 }

@@ -83,14 +83,19 @@ func (s *session) ask(ctx context.Context, questions []question) error {
 	}
 	for i, q := range questions {
 		for _, cells := range results[i+1].Rows {
-			row := make([]string, len(cells))
-			for j, cell := range cells {
-				row[j] = string(cell)
-			}
-			q.take(row)
+			q.take(texts(cells))
 		}
 	}
 	return nil
+}
+
+// texts returns the cells of a row as text; NULL is "".
+func texts(cells [][]byte) []string {
+	row := make([]string, len(cells))
+	for i, cell := range cells {
+		row[i] = string(cell)
+	}
+	return row
 }
 
 // list encodes texts as a Postgres array.

@@ -26,8 +26,7 @@ import (
 
 // Options configure a source; the zero value is ready to use.
 type Options struct {
-	Limits      source.Limits // zero fields take source.DefaultLimits
-	Concurrency int           // concurrent queries and connections; default 4
+	Limits source.Limits // zero fields take source.DefaultLimits
 	// Functions lists functions of the database itself that queries may run, by name or behind a type, a cast, an
 	// operator or a view, as schema.name. They are allowed in addition to the harmless functions of Postgres and of
 	// known extensions. A name without a schema is an extension, all of whose functions may run.
@@ -49,7 +48,6 @@ type Source struct {
 // Open connects to the database at a URL, postgres://…, and reads its catalog. An error is a *footnote.Error with
 // code DatabaseUnavailable, or InvalidRequest for an invalid URL. Messages refer to the database by name.
 func Open(ctx context.Context, name, url string, o Options) (*Source, error) {
-	o.Concurrency = cmp.Or(max(o.Concurrency, 0), 4)
 	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	s := &Source{}
 	if o.Grammar == nil {

@@ -327,14 +327,15 @@ func TestDocumentedSetup(t *testing.T) {
 		Roles: []string{"reader", "guest,admin"},
 	})
 	if _, _, err := source.Collect(ctx, src, source.Query{SQL: "SELECT 1"}); err == nil {
-		t.Error("a role may be told as two")
+		t.Error("a role with a comma could pass as two roles")
 	}
 }
 
 func ExampleOpen() {
 	_, err := Open(context.Background(), "shop", "postgres://reader:secret@localhost:1/shop", Options{})
 	fmt.Println(footnote.MessageOf(err))
-	// Output: database shop: The database cannot be reached.
+	// Output:
+	// database shop: The database at localhost:1 cannot be reached. Check that it runs, and the address of the source.
 }
 
 // TestStatementsNameThePrincipal checks that an administrator of the database sees whom it works for, and that the

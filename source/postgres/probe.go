@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	_ "embed"
 	"errors"
@@ -84,11 +85,5 @@ func (e *engine) withoutGate(ctx context.Context, begin string, list []string) e
 
 // errAccepted returns the error for an attempt that was not refused.
 func errAccepted(ctx context.Context, sql string, err error, how string) error {
-	switch {
-	case ctx.Err() != nil:
-		return context.Cause(ctx)
-	case err == nil:
-		return fmt.Errorf("%w %q was accepted %s", source.ErrWritable, sql, how)
-	}
-	return fmt.Errorf("try %q %s: %w", sql, how, err)
+	return cmp.Or(child.CheckRefused(ctx, sql, err, "", how), fmt.Errorf("try %q %s: %w", sql, how, err))
 }

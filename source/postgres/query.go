@@ -51,7 +51,7 @@ func (s *session) query(ctx context.Context, sql string, values [][]byte, types 
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	r := s.pc.ExecParams(ctx, s.mark+sql, values, types, nil, nil)
-	cols := newColumns(r.FieldDescriptions(), cat)
+	cols := newColumns(r.FieldDescriptions(), cat, s.conn.Conn().TypeMap())
 	sum := func() source.Summary { return source.Summary{Columns: cols.describe()} }
 	for r.NextRow() {
 		if err := each(cols.row(r.Values())); err != nil {
@@ -63,7 +63,7 @@ func (s *session) query(ctx context.Context, sql string, values [][]byte, types 
 	}
 	_, err := r.Close()
 	if cols.empty() {
-		cols = newColumns(r.FieldDescriptions(), cat)
+		cols = newColumns(r.FieldDescriptions(), cat, s.conn.Conn().TypeMap())
 	}
 	if err == nil {
 		return sum(), nil

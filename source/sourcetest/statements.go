@@ -1,6 +1,7 @@
 package sourcetest
 
 import (
+	"bytes"
 	"cmp"
 	"embed"
 	"encoding/json"
@@ -41,10 +42,9 @@ const (
 // After a line "----" come the expected rows as JSON: [[1,"a"],[2,null]]. Space around the text is trimmed, except
 // if it is quoted. A line that begins with "#" before the first entry is a comment.
 type Statement struct {
-	Name string
-	SQL  string
-	Want []string // accepted outcomes
-	Rows string   // the rows as JSON, or ""
+	Name, SQL string
+	Want      []string // accepted outcomes
+	Rows      string   // the rows as JSON without space, or ""
 }
 
 // Allows reports whether an outcome is accepted.
@@ -121,10 +121,11 @@ func parse(text string, outcomes []string) ([]Statement, error) {
 			flags = strings.TrimSpace(parts[2])
 		}
 		if before, after, ok := strings.Cut("\n"+body, "\n----\n"); ok {
-			body, s.Rows = before, strings.TrimSpace(after)
-			if !json.Valid([]byte(s.Rows)) {
-				return nil, fmt.Errorf("%s: its rows are not JSON", s.Name)
+			var rows bytes.Buffer
+			if err := json.Compact(&rows, []byte(after)); err != nil {
+				return nil, fmt.Errorf("%s: its rows are not JSON: %w", s.Name, err)
 			}
+			body, s.Rows = before, rows.String()
 		}
 		var err error
 		if s.SQL, err = expand(strings.TrimSpace(body), flags); err != nil {

@@ -3,7 +3,6 @@ package sqlite
 import (
 	"context"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -185,8 +184,7 @@ func (c *conn) err(rc int32) error {
 	if c.db == 0 {
 		return &sqliteError{rc, libc.GoString(sqlite3.Xsqlite3_errstr(c.tls, rc))}
 	}
-	text := libc.GoString(sqlite3.Xsqlite3_errmsg(c.tls, c.db))
-	return &sqliteError{rc, text}
+	return &sqliteError{rc, libc.GoString(sqlite3.Xsqlite3_errmsg(c.tls, c.db))}
 }
 
 // interruptOn interrupts the connection from the moment ctx ends until stop is called. It repeats the interrupt,
@@ -281,9 +279,6 @@ func (s *stmt) bind(args []any) error {
 		case float64:
 			rc = sqlite3.Xsqlite3_bind_double(s.c.tls, s.p, n, v)
 		case string:
-			if len(v) > math.MaxInt32 {
-				return fmt.Errorf("argument %d is too long", n)
-			}
 			p, err := libc.CString(v)
 			if err != nil {
 				return err
@@ -326,9 +321,7 @@ func (s *stmt) declared(i int) string {
 func (s *stmt) kind(i int) int32 { return sqlite3.Xsqlite3_column_type(s.c.tls, s.p, int32(i)) }
 
 // size returns the length of a text or blob in bytes.
-func (s *stmt) size(i int) int {
-	return int(sqlite3.Xsqlite3_column_bytes(s.c.tls, s.p, int32(i)))
-}
+func (s *stmt) size(i int) int { return int(sqlite3.Xsqlite3_column_bytes(s.c.tls, s.p, int32(i))) }
 
 func (s *stmt) integer(i int) int64 { return sqlite3.Xsqlite3_column_int64(s.c.tls, s.p, int32(i)) }
 

@@ -37,13 +37,6 @@ var Dialect = source.NewDialect(source.Dialect{
 			Name: "CAST(strftime('%H', {x}) AS INTEGER)", Order: "CAST(strftime('%H', {x}) AS INTEGER)",
 		},
 	},
-	OnWeekdays: func(x string, days []time.Weekday) string {
-		numbers := make([]string, len(days))
-		for i, day := range days {
-			numbers[i] = fmt.Sprintf("'%d'", day)
-		}
-		return "strftime('%w', " + x + ") IN (" + strings.Join(numbers, ", ") + ")"
-	},
 	Before: func(day string, n int, unit string) string {
 		if unit == "week" {
 			n, unit = n*7, "day"
@@ -131,14 +124,12 @@ func Engine() engines.Engine {
 		Children: map[string]child.OpenFunc{Kind: OpenEngine},
 		Filters:  true,
 		Open: func(ctx context.Context, name, address string, o engines.Options) (source.Source, error) {
-			return Open(ctx, name, address, Options{
-				Limits: o.Limits, Filters: o.Filters, Pool: o.Pool, Logger: o.Logger,
-			})
+			return Open(ctx, name, address, o)
 		},
 	}
 }
 
-// sniff recognizes a database by its first bytes, or by its name.
+// sniff recognises a database by its first bytes, or by its name.
 func sniff(path string, head []byte) engines.Fit {
 	if strings.HasPrefix(string(head), "SQLite format 3\x00") {
 		return engines.FitsByContent

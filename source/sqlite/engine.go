@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
 	_ "embed"
 	"encoding/json"
@@ -24,7 +25,6 @@ const Kind = "sqlite"
 type config struct {
 	Path      string `json:"path"` // absolute, without symbolic links
 	Immutable bool   `json:"immutable"`
-	Conns     int    `json:"conns"`
 
 	// Filters, when set, lists the readable tables and whether each is readable without a condition. Every query
 	// brings its own conditions; Blank holds sample conditions to check.
@@ -38,8 +38,7 @@ type engine struct {
 	uri   string
 	slots chan struct{} // one per connection in use
 
-	filters map[string]bool      // from config
-	blank   rowfilter.Conditions // from config
+	cfg config
 
 	mu   sync.Mutex // guards below
 	idle []*conn    // the last one is the most recently used and is taken first, because its cache is warm
@@ -60,18 +59,15 @@ func OpenEngine(ctx context.Context, raw json.RawMessage) (child.Engine, error) 
 			return nil, err
 		}
 	}
-	e := &engine{
-		way: w, uri: uri(cfg.Path, w), slots: make(chan struct{}, max(cfg.Conns, 1)), filters: cfg.Filters,
-		blank: cfg.Blank,
-	}
+	e := &engine{way: w, uri: uri(cfg.Path, w), slots: make(chan struct{}, child.Concurrency), cfg: cfg}
 	c, err := e.take(ctx)
 	if err != nil {
 		return nil, openError(err)
 	}
 	defer e.give(c)
 	// The file is first read here, so a wrong or damaged one fails here.
-	if err := c.runTrusted(func() error { _, err := c.all("SELECT count(*) FROM sqlite_schema"); return err }); err !=
-		nil {
+	err = c.runTrusted(func() error { return c.exec("SELECT count(*) FROM sqlite_schema") })
+	if err != nil {
 		return nil, openError(err)
 	}
 	if c.guard != nil {
@@ -103,8 +99,8 @@ func (e *engine) take(ctx context.Context) (*conn, error) {
 		<-e.slots
 		return nil, err
 	}
-	if e.filters != nil {
-		c.guard = &guard{filters: e.filters, blank: e.blank}
+	if e.cfg.Filters != nil {
+		c.guard = &guard{filters: e.cfg.Filters, blank: e.cfg.Blank}
 	}
 	return c, nil
 }
@@ -146,7 +142,7 @@ func (e *engine) Query(ctx context.Context, q source.Query, each func(row []any)
 		return source.Summary{}, takeError(err)
 	}
 	defer e.give(c)
-	if e.filters != nil {
+	if c.guard != nil {
 		return c.guarded(ctx, q, each)
 	}
 	stop := c.interruptOn(ctx)
@@ -231,8 +227,7 @@ func (c *conn) explain(err error) error {
 	case sqlite3.SQLITE_NOMEM:
 		return source.Limitf("The query ran out of memory. Aggregate or filter before sorting and joining.")
 	case sqlite3.SQLITE_FULL:
-		return source.Limitf("The query needed more temporary space than it may use. Aggregate or filter before " +
-			"sorting and joining.")
+		return errSpace
 	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED:
 		return errLocked
 	case sqlite3.SQLITE_READONLY:
@@ -241,12 +236,11 @@ func (c *conn) explain(err error) error {
 		return source.Failf("The database file is damaged: %s. Tables not affected can still be read.", e.text)
 	case sqlite3.SQLITE_IOERR:
 		if e.code == sqlite3.SQLITE_IOERR_WRITE {
-			return source.Limitf("The query needed more temporary space than it may use. Aggregate or filter before " +
-				"sorting and joining.")
+			return errSpace
 		}
-		return footnote.Wrapf(footnote.DatabaseUnavailable, err, "The database file cannot be read.")
+		return openError(err)
 	case sqlite3.SQLITE_CANTOPEN:
-		return footnote.Wrapf(footnote.DatabaseUnavailable, err, "The database file cannot be opened.")
+		return openError(err)
 	default:
 		return source.Failf("%s%s", c.redact(e.text), equivalent(e.text))
 	}
@@ -274,6 +268,9 @@ var foreignFile string
 // foreignFunctions maps functions of other databases to what SQLite has instead.
 var foreignFunctions = wordlist.Map(foreignFile)
 
+var errSpace = source.Limitf("The query needed more temporary space than it may use. Aggregate or filter before " +
+	"sorting and joining.")
+
 var errLocked = source.Failf("The database is locked: another program is writing to it. Try again in a moment.")
 
 // takeError returns the error of a query that got no connection.
@@ -285,29 +282,24 @@ func takeError(err error) error {
 	return openError(err)
 }
 
+// openFaults maps result codes of opening a file to messages for the operator.
+var openFaults = map[int32]string{
+	sqlite3.SQLITE_NOTADB:   notSQLite,
+	sqlite3.SQLITE_CORRUPT:  "The database file is damaged.",
+	sqlite3.SQLITE_BUSY:     "The database is locked: another program holds it for writing.",
+	sqlite3.SQLITE_LOCKED:   "The database is locked: another program holds it for writing.",
+	sqlite3.SQLITE_CANTOPEN: "The database file cannot be opened.",
+	sqlite3.SQLITE_READONLY: "The database was not closed properly by its last writer and must be opened once by a " +
+		"program that may write, to be repaired.",
+	sqlite3.SQLITE_IOERR: "The database file cannot be read.",
+}
+
 // openError turns an error of opening a file into a message for the operator.
 func openError(err error) error {
 	e, ok := errors.AsType[*sqliteError](err)
 	if !ok {
 		return err
 	}
-	var text string
-	switch e.primary() {
-	case sqlite3.SQLITE_NOTADB:
-		text = "The file is not a SQLite database, or is encrypted."
-	case sqlite3.SQLITE_CORRUPT:
-		text = "The database file is damaged."
-	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED:
-		text = "The database is locked: another program holds it for writing."
-	case sqlite3.SQLITE_CANTOPEN:
-		text = "The database file cannot be opened."
-	case sqlite3.SQLITE_READONLY:
-		text = "The database was not closed properly by its last writer and must be opened once by a program that " +
-			"may write, to be repaired."
-	case sqlite3.SQLITE_IOERR:
-		text = "The database file cannot be read."
-	default:
-		text = "The database cannot be opened."
-	}
+	text := cmp.Or(openFaults[e.primary()], "The database cannot be opened.")
 	return footnote.Wrapf(footnote.DatabaseUnavailable, err, "%s", text)
 }

@@ -1,6 +1,9 @@
 package sqlite
 
 import (
+	"cmp"
+	"iter"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -22,27 +25,19 @@ func gate(sql string) error {
 		return source.Refusef("The statement contains a NUL character.")
 	}
 	first, depth, ended := "", 0, false
-	for i := 0; i < len(sql); {
-		kind, end := token(sql, i)
-		text := sql[i:end]
-		i = end
-		switch kind {
-		case tokenSpace:
-			continue
-		case tokenOpen:
-			return source.Refusef("A quote is opened and not closed: %.20s…", text)
+	for t := range tokens(sql) {
+		if t.kind == tokenOpen {
+			return source.Refusef("A quote is opened and not closed: %.20s…", t.text)
 		}
-		if text == ";" {
+		if t.text == ";" {
 			ended = ended || first != ""
 			continue
 		}
 		if ended {
 			return source.Refusef("Only one statement is allowed; there is more after the first semicolon.")
 		}
-		if first == "" {
-			first = text
-		}
-		switch text {
+		first = cmp.Or(first, t.text)
+		switch t.text {
 		case "(":
 			depth++
 		case ")":
@@ -73,6 +68,25 @@ const (
 	tokenOther
 	tokenOpen // an unclosed quote
 )
+
+// lexeme is a token that is not space, with its place in the text.
+type lexeme struct {
+	kind, from, to int
+	text           string
+}
+
+// tokens returns the tokens of a text.
+func tokens(sql string) iter.Seq[lexeme] {
+	return func(yield func(lexeme) bool) {
+		for i := 0; i < len(sql); {
+			kind, end := token(sql, i)
+			if kind != tokenSpace && !yield(lexeme{kind, i, end, sql[i:end]}) {
+				return
+			}
+			i = end
+		}
+	}
+}
 
 // token returns the kind of the token at sql[i:] and where it ends, by the rules of SQLite's own tokenizer: '…' "…"
 // `…` escape their quote by doubling it, […] does not, comments do not nest, and an open comment reaches to the
@@ -164,22 +178,15 @@ func wordByte(c byte) bool {
 }
 
 func isWord(s string) bool {
-	for i := range len(s) {
-		if !wordByte(s[i]) {
-			return false
-		}
-	}
-	return s != ""
+	return !slices.ContainsFunc([]byte(s), func(c byte) bool { return !wordByte(c) })
 }
 
 // blank reports whether a text contains only space, comments and semicolons.
 func blank(sql string) bool {
-	for i := 0; i < len(sql); {
-		kind, end := token(sql, i)
-		if kind != tokenSpace && sql[i:end] != ";" {
+	for t := range tokens(sql) {
+		if t.text != ";" {
 			return false
 		}
-		i = end
 	}
 	return true
 }

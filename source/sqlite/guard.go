@@ -72,19 +72,13 @@ type words struct {
 func wordsOf(sql string) words {
 	w := words{names: map[string]bool{}}
 	last := ""
-	for i := 0; i < len(sql); {
-		kind, end := token(sql, i)
-		text := sql[i:end]
-		i = end
-		if kind == tokenSpace {
-			continue
-		}
-		if text == "." {
+	for t := range tokens(sql) {
+		if t.text == "." {
 			w.main = w.main || last == "main"
 		}
 		first := last == ""
-		last = source.Lower(dequote(text))
-		w.joined = w.joined || strings.EqualFold(text, "using") || strings.EqualFold(text, "natural")
+		last = source.Lower(dequote(t.text))
+		w.joined = w.joined || strings.EqualFold(t.text, "using") || strings.EqualFold(t.text, "natural")
 		w.pragma = w.pragma || first && last == "pragma"
 		w.names[last] = true
 	}
@@ -121,10 +115,7 @@ func (c *conn) runTrusted(f func() error) error {
 
 // guarded runs a statement that sees only the rows its attached conditions allow.
 func (c *conn) guarded(ctx context.Context, q source.Query, each func(row []any) error) (source.Summary, error) {
-	conditions, err := child.Conditions(ctx)
-	if err != nil {
-		return source.Summary{}, err
-	}
+	conditions := child.Conditions(ctx)
 	w := wordsOf(q.SQL)
 	if w.main && !w.pragma {
 		return source.Summary{},
@@ -152,15 +143,11 @@ func (c *conn) makeViews(conditions rowfilter.Conditions, w words) error {
 			return err
 		}
 		for low, name := range g.layout.tables {
-			condition, ok := conditions[g.named(name)]
-			if !ok {
-				condition = rowfilter.Nothing
-			}
 			secret := g.secret()
 			if err := c.exec(fmt.Sprintf(
 				"CREATE TEMP VIEW %s AS SELECT * FROM main.%s WHERE (%s) LIMIT -1 OFFSET 0; CREATE TEMP VIEW %s AS "+
 					"SELECT * FROM temp.%s",
-				quote(secret), quote(name), condition, quote(name), quote(secret))); err != nil {
+				quote(secret), quote(name), conditions.Of(g.named(name)), quote(name), quote(secret))); err != nil {
 				return err
 			}
 			g.views[secret], g.views[low], g.tableReaders[secret] = true, true, true
@@ -224,13 +211,9 @@ func (c *conn) makeView(low string, v view, conditions rowfilter.Conditions) err
 	g, configured := c.guard, c.guard.named(v.name)
 	name := v.name
 	if !g.filters[configured] {
-		condition, ok := conditions[configured]
-		if !ok {
-			condition = rowfilter.Nothing
-		}
 		name = g.secret()
 		if err := c.exec(fmt.Sprintf("CREATE TEMP VIEW %s AS SELECT * FROM temp.%s AS %s WHERE (%s) LIMIT -1 OFFSET 0",
-			quote(v.name), quote(name), quote(v.name), condition)); err != nil {
+			quote(v.name), quote(name), quote(v.name), conditions.Of(configured))); err != nil {
 			return err
 		}
 		g.views[name] = true
@@ -242,15 +225,8 @@ func (c *conn) makeView(low string, v view, conditions rowfilter.Conditions) err
 // secret returns a name that no statement can contain.
 func (g *guard) secret() string { return "v" + strings.ToLower(rand.Text()) }
 
-// named returns the configured spelling of a table's name.
-func (g *guard) named(name string) string {
-	for configured := range g.filters {
-		if source.Lower(configured) == source.Lower(name) {
-			return configured
-		}
-	}
-	return ""
-}
+// named returns the configured spelling of a table's name, or "" when it has no filter.
+func (g *guard) named(name string) string { return child.Configured(g.filters, name) }
 
 // dropViews drops the views and ends the transaction. When that fails, the connection is not used again.
 func (c *conn) dropViews() {
@@ -347,25 +323,18 @@ func shadowed(shadow string, l *layout) string {
 // splitView parses CREATE VIEW name(columns) AS query, in the form that SQLite stores.
 func splitView(name, sql string) (view, bool) {
 	depth, words, columns := 0, 0, ""
-	for i := 0; i < len(sql); {
-		kind, end := token(sql, i)
-		word := sql[i:end]
-		from := i
-		i = end
-		if kind == tokenSpace {
-			continue
-		}
+	for t := range tokens(sql) {
 		switch {
-		case word == "(":
+		case t.text == "(":
 			if depth++; depth == 1 {
-				columns = sql[from:]
+				columns = sql[t.from:]
 			}
-		case word == ")":
+		case t.text == ")":
 			if depth--; depth == 0 {
-				columns = columns[:len(columns)-(len(sql)-end)]
+				columns = columns[:len(columns)-(len(sql)-t.to)]
 			}
-		case depth == 0 && words >= 3 && strings.EqualFold(word, "AS"):
-			return view{name: name, columns: columns, query: sql[end:]}, true
+		case depth == 0 && words >= 3 && strings.EqualFold(t.text, "AS"):
+			return view{name: name, columns: columns, query: sql[t.to:]}, true
 		case depth == 0:
 			words++
 		}

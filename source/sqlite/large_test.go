@@ -54,7 +54,7 @@ func TestSchemaLargerThanFrame(t *testing.T) {
 // TestProbeReadsSchemaRarely checks that probing a file with many tables reads its schema only a few times rather
 // than once per attempt to write.
 func TestProbeReadsSchemaRarely(t *testing.T) {
-	config, err := json.Marshal(config{Path: manyColumns(t, 300, 60, 12), Conns: 1})
+	config, err := json.Marshal(config{Path: manyColumns(t, 300, 60, 12)})
 	if err != nil {
 		t.Fatal(err)
 	}

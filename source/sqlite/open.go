@@ -11,16 +11,13 @@
 package sqlite
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"io/fs"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/internal/rowfilter"
@@ -30,18 +27,7 @@ import (
 )
 
 // Options configure a source; the zero value is ready to use.
-type Options struct {
-	Limits source.Limits // zero fields take source.DefaultLimits
-	// Filters maps names of tables and views to conditions, in the syntax of internal/rowfilter. When there are
-	// any, a query sees those rows of a table for which its condition holds for the principal, and nothing of other
-	// tables.
-	Filters     map[string]string
-	Concurrency int           // queries at once; default 4
-	Idle        time.Duration // how long an unused child lives; default 5 minutes
-	Pool        *child.Pool   // shared by the sources of the process
-	TempDir     string        // default os.TempDir()
-	Logger      *slog.Logger  // default: discards
-}
+type Options = engines.Options
 
 // Source is an open database: a source.Source.
 type Source = child.Client
@@ -54,7 +40,7 @@ const maxTemp = 1 << 30 // bytes of one temporary file, and of a copied database
 func Open(ctx context.Context, name, address string, o Options) (*Source, error) {
 	path, immutable, err := parseAddress(address)
 	if err != nil {
-		return nil, footnote.Errorf(footnote.InvalidRequest, "source %s: %v", name, err)
+		return nil, footnote.Invalidf("source %s: %v", name, err)
 	}
 	if path, err = filepath.Abs(path); err != nil {
 		return nil, fmt.Errorf("source %s: %w", name, err)
@@ -63,24 +49,20 @@ func Open(ctx context.Context, name, address string, o Options) (*Source, error)
 	if _, err := f.stat(); err != nil {
 		return nil, source.Named(name, err)
 	}
-	o.Concurrency = cmp.Or(max(o.Concurrency, 0), 4)
 	rules, err := rowfilter.Parse(o.Filters)
 	if err != nil {
-		return nil, footnote.Errorf(footnote.InvalidRequest, "filters.%s: %v", name, err)
+		return nil, footnote.Invalidf("filters.%s: %v", name, err)
 	}
 	s := child.New(Kind, nil, child.Options{
-		Dialect: Dialect, Limits: o.Limits, Concurrency: o.Concurrency, Idle: o.Idle,
-		Pool: o.Pool, TempDir: o.TempDir, Logger: o.Logger, MaxFile: maxTemp,
+		Dialect: Dialect, Limits: o.Limits, Pool: o.Pool, Logger: o.Logger, MaxFile: maxTemp,
 		Stamp:   f.stamp,
 		Same:    f.same,
-		Version: func(context.Context) (string, error) { return f.version() },
+		Version: f.version,
 		Grant:   f.readable,
 		Filters: rules,
-		Prepare: func(context.Context, string) (any, error) {
+		Config: func() (any, error) {
 			real, err := filepath.EvalSymlinks(f.path)
-			return config{
-				Path: real, Immutable: f.immutable, Conns: o.Concurrency, Filters: rules.Opened(), Blank: rules.Blank(),
-			}, err
+			return config{Path: real, Immutable: f.immutable, Filters: rules.Opened(), Blank: rules.Blank()}, err
 		},
 	})
 	if _, err := s.Status(ctx); err != nil {

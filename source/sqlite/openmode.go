@@ -5,14 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"net/url"
 	"os"
 	"path/filepath"
 
 	"github.com/footnotehq/footnote"
-
 	"github.com/footnotehq/footnote/internal/plainfile"
+	"github.com/footnotehq/footnote/source/child"
 )
 
 // openMode is a way to open a file. It depends on the journal mode and on the files next to it: a database in WAL
@@ -26,21 +25,16 @@ const (
 	copied openMode = "copied" // the log has no index: both files are copied
 )
 
+const notSQLite = "The file is not a SQLite database, or is encrypted."
+
 // choose reads the head of a file, in the child and before SQLite opens it, and returns how to open it.
 func choose(path string, immutable bool) (openMode, error) {
 	head, err := plainfile.Head(path, 100)
-	unavailable := func(text string) (openMode, error) {
-		return "", footnote.Wrapf(footnote.DatabaseUnavailable, err, "%s", text)
-	}
 	switch {
-	case errors.Is(err, fs.ErrPermission):
-		return unavailable("The database file cannot be read: permission denied.")
-	case errors.Is(err, fs.ErrNotExist):
-		return unavailable("The database file is not there.")
 	case err != nil:
-		return unavailable("The database file cannot be read.")
+		return "", child.Unreadable(err)
 	case len(head) < 100 || string(head[:16]) != "SQLite format 3\x00":
-		return unavailable("The file is not a SQLite database, or is encrypted.")
+		return "", footnote.Errorf(footnote.DatabaseUnavailable, notSQLite)
 	}
 	wal, shm := beside(path+"-wal"), beside(path+"-shm")
 	switch {

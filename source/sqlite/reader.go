@@ -3,10 +3,12 @@ package sqlite
 import (
 	"fmt"
 	"math"
+	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/internal/wordlist"
 	"github.com/footnotehq/footnote/source"
 	sqlite3 "modernc.org/sqlite/lib"
 )
@@ -148,81 +150,53 @@ func (c *column) noteText(v string) string {
 	return v
 }
 
-// timeKind distinguishes dates, timestamps and times of day, in the form SQLite's own functions write, from other
-// text.
+// timeForm matches a date, a time of day, or both with an optional fraction and zone, as SQLite's own functions write
+// them.
+var timeForm = regexp.MustCompile(`^(\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01]))?([ T])?` +
+	`((?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d)?(\.\d{1,9})?(Z|[+-]\d\d:\d\d)?$`)
+
+// timeKind distinguishes dates, timestamps and times of day from other text.
 func timeKind(s string) string {
+	m := timeForm.FindStringSubmatch(s)
 	switch {
-	case len(s) == 8 && isClock(s):
-		return footnote.KindTime
-	case len(s) < 10 || !isDate(s[:10]):
+	case m == nil || s == "":
 		return footnote.KindText
-	case len(s) == 10:
+	case s == m[1]:
 		return footnote.KindDate
-	case len(s) >= 19 && (s[10] == ' ' || s[10] == 'T') && isClock(s[11:19]) && isZone(s[19:]):
+	case s == m[3]:
+		return footnote.KindTime
+	case m[1] != "" && m[2] != "" && m[3] != "":
 		return footnote.KindTimestamp
-	default:
-		return footnote.KindText
 	}
+	return footnote.KindText
 }
 
-func isDate(s string) bool {
-	return digits(s[:4]) && s[4] == '-' && digits(s[5:7]) && s[7] == '-' && digits(s[8:10]) &&
-		s[5:7] >= "01" && s[5:7] <= "12" && s[8:10] >= "01" && s[8:10] <= "31"
-}
+// kinds maps parts of declared types to kinds. The first part that a type contains counts: SQLite's affinity rules, and
+// common names beyond them.
+var kinds = wordlist.Lines(`
+	BOOL: boolean
+	DATETIME TIMESTAMP: timestamp
+	DATE: date
+	INT: integer
+	JSON: json
+	CHAR CLOB TEXT STRING UUID ENUM: text
+	BLOB BINARY: blob
+	TIME: time
+	REAL FLOA DOUB NUM DEC MONEY: number`)
 
-func isClock(s string) bool {
-	return digits(s[:2]) && s[2] == ':' && digits(s[3:5]) && s[5] == ':' && digits(s[6:8]) &&
-		s[:2] <= "23" && s[3:5] <= "59" && s[6:8] <= "59"
-}
-
-// isZone accepts what may follow the seconds: a fraction of up to nine digits and Z or an offset.
-func isZone(s string) bool {
-	if strings.HasPrefix(s, ".") {
-		n := 1
-		for n < len(s) && s[n] >= '0' && s[n] <= '9' {
-			n++
-		}
-		if n < 2 || n > 10 {
-			return false
-		}
-		s = s[n:]
-	}
-	return s == "" || s == "Z" ||
-		len(s) == 6 && (s[0] == '+' || s[0] == '-') && digits(s[1:3]) && s[3] == ':' && digits(s[4:])
-}
-
-func digits(s string) bool { return strings.Trim(s, "0123456789") == "" }
-
-// kindOf returns the kind of a declared type, by SQLite's affinity rules and by common names beyond them.
+// kindOf returns the kind of a declared type.
 func kindOf(declared string) string {
-	t := strings.ToUpper(declared)
-	has := func(parts ...string) bool {
-		return slices.ContainsFunc(parts, func(p string) bool { return strings.Contains(t, p) })
-	}
-	switch {
-	case t == "":
-		return footnote.KindUnknown
-	case has("BOOL"):
-		return footnote.KindBoolean
-	case has("DATETIME", "TIMESTAMP"):
-		return footnote.KindTimestamp
-	case has("DATE"):
-		return footnote.KindDate
-	case has("POINT"): // "POINT" contains INT
-		return footnote.KindUnknown
-	case has("INT"):
-		return footnote.KindInteger
-	case has("JSON"):
-		return footnote.KindJSON
-	case has("CHAR", "CLOB", "TEXT", "STRING", "UUID", "ENUM"):
-		return footnote.KindText
-	case has("BLOB", "BINARY"):
-		return footnote.KindBlob
-	case has("TIME"):
-		return footnote.KindTime
-	case has("REAL", "FLOA", "DOUB", "NUM", "DEC", "MONEY"):
-		return footnote.KindNumber
-	default:
+	declared = strings.ToUpper(declared)
+	if strings.Contains(declared, "POINT") { // which contains INT
 		return footnote.KindUnknown
 	}
+	for _, line := range kinds {
+		parts, kind, _ := strings.Cut(line, ": ")
+		for part := range strings.FieldsSeq(parts) {
+			if strings.Contains(declared, part) {
+				return kind
+			}
+		}
+	}
+	return footnote.KindUnknown
 }

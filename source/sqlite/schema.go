@@ -145,14 +145,12 @@ func (c *conn) resolveKeys(tables []source.Table) {
 func (c *conn) count(ctx context.Context, table string) int64 {
 	defer c.interruptOn(ctx)()
 	rows, err := c.all("SELECT count(*) FROM " + quote(table))
-	if err != nil || len(rows) != 1 {
-		return -1
+	if err == nil && len(rows) == 1 {
+		if n, ok := rows[0][0].(int64); ok {
+			return n
+		}
 	}
-	n, ok := rows[0][0].(int64)
-	if !ok {
-		return -1
-	}
-	return n
+	return -1
 }
 
 func text(v any) string {

@@ -196,7 +196,7 @@ func TestUnreadableFile(t *testing.T) {
 	}
 	cmd := exec.Command("/proc/self/exe")
 	cmd.Env = []string{openMarker + "=" + path}
-	if os.Geteuid() == 0 { // root can read every file, so read this one as nobody
+	if os.Geteuid() == 0 { // root can read every file, so read this one as the user nobody
 		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
 	}
 	out, err := cmd.CombinedOutput()
@@ -552,7 +552,8 @@ func TestErrorReasons(t *testing.T) {
 // TestSortBeyondCache checks that a large sort gets its temporary files in a directory of its own.
 func TestSortBeyondCache(t *testing.T) {
 	temp := t.TempDir()
-	s := open(t, shop(t), Options{TempDir: temp, Limits: source.Limits{Memory: 128 << 20, Time: 5 * time.Minute}})
+	t.Setenv("TMPDIR", temp)
+	s := open(t, shop(t), Options{Limits: source.Limits{Memory: 128 << 20, Time: 5 * time.Minute}})
 	rows, _ := collect(t, s,
 		"WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 300000) SELECT hex(i) || "+
 			"'................................................................' FROM n ORDER BY 1 LIMIT 1")

@@ -42,27 +42,21 @@ type books struct {
 	multipliers map[string]int64
 	before      map[account]footnote.Balance // at the start of the inspection
 	used        map[account]use
-	doubts      map[account]bool // accounts with unreadable events; an empty field is unknown
+	unreliable  map[account]bool // accounts with events that cannot be read; an empty field is unknown
 }
 
-// doubt records an unreadable event that may have used something.
-func (b *books) doubt(org, user, stream, day string) {
-	if b.doubts == nil {
-		b.doubts = map[account]bool{}
-	}
-	b.doubts[account{org, user, stream, day}] = true
-}
-
-// doubtful reports whether an account may have used more than the readable events show.
-func (b *books) doubtful(a account) bool {
+// mayHaveUsedMore reports whether an account may have used more than the readable events show.
+func (b *books) mayHaveUsedMore(a account) bool {
 	either := func(x, y string) bool { return x == "" || y == "" || x == y }
-	for d := range b.doubts {
+	for d := range b.unreliable {
 		if either(a.org, d.org) && either(a.user, d.user) && either(a.stream, d.stream) && either(a.day, d.day) {
 			return true
 		}
 	}
 	return false
 }
+
+func dayOf(t time.Time) string { return t.UTC().Format(time.DateOnly) }
 
 // tallies reads all balances.
 func tallies(ctx context.Context, log Log) (map[account]footnote.Balance, error) {
@@ -91,17 +85,15 @@ func (b *books) write(tier string, ev footnote.Positioned) {
 	}
 	high := low
 	high.Tokens *= max(1, b.multipliers[tier])
-	day := ev.Time.UTC().Format(time.DateOnly)
+	day := dayOf(ev.Time)
 	stream := ev.Stream
 	if s, ok := ev.Body.(footnote.Spent); ok {
 		stream = s.Conversation
 		high.Tokens = low.Tokens * max(1, slices.Max(append(slices.Collect(maps.Values(b.multipliers)), 1)))
 	}
 	in := []account{
-		{
-			org:  ev.Org,
-			user: ev.User,
-		}, {org: ev.Org, user: ev.User, day: day}, {org: ev.Org}, {org: ev.Org, day: day}, {day: day},
+		{org: ev.Org, user: ev.User}, {org: ev.Org, user: ev.User, day: day}, {org: ev.Org}, {org: ev.Org, day: day},
+		{day: day},
 	}
 	if stream != "" {
 		in = append(in, account{org: ev.Org, user: ev.User, stream: stream})
@@ -133,7 +125,7 @@ func (in *inspector) balance(after map[account]footnote.Balance) {
 			high.MicroUSD)
 		in.compare(a, "tokens", in.books.before[a].Spent.Tokens, after[a].Spent.Tokens, low.Tokens, high.Tokens)
 		if r := after[a].Reserved; r.MicroUSD < 0 || r.Tokens < 0 {
-			in.problem(a.stream, 0, "%s: less than nothing is reserved: %+v", a, r)
+			in.problem(a.stream, 0, "%s: the reserved amount is negative: %+v", a, r)
 		}
 	}
 }
@@ -145,8 +137,8 @@ func (in *inspector) compare(a account, unit string, before, after, low, high in
 	if high > low {
 		says = fmt.Sprintf("%d to %d", low, high)
 	}
-	if after < low || before > high && !in.books.doubtful(a) {
-		in.problem(a.stream, 0, "%s: %d %s are counted, and the log says %s", a, after, unit, says)
+	if after < low || before > high && !in.books.mayHaveUsedMore(a) {
+		in.problem(a.stream, 0, "%s: the balance is %d %s, but the log adds up to %s", a, after, unit, says)
 	}
 }
 

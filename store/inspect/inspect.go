@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"time"
 
 	"github.com/footnotehq/footnote"
 )
@@ -61,7 +60,7 @@ func Read(ctx context.Context, log Log, multipliers map[string]int64) (Report, e
 	in := inspector{
 		log:     log,
 		streams: map[string]*stream{},
-		books:   books{multipliers: multipliers, used: map[account]use{}},
+		books:   books{multipliers: multipliers, used: map[account]use{}, unreliable: map[account]bool{}},
 	}
 	var err error
 	if in.books.before, err = tallies(ctx, log); err != nil {
@@ -99,17 +98,16 @@ type inspector struct {
 
 // stream holds the state of one stream during the inspection.
 type stream struct {
-	org, user string
-	tier      string
-	last      int64
-	run       string                  // the active run
-	runs      map[string]bool         // all runs; true: ended
-	open      map[string]int64        // sequence by id, for calls without a result
-	results   map[string]int64        // by call
-	blobs     map[footnote.Digest]int // blobs looked up so far
-	usage     footnote.Usage          // of the active run
-	cost      footnote.Cost
-	damaged   bool // some events are unreadable, so conclusions from them are uncertain
+	org, user, tier string
+	last            int64
+	run             string                  // the active run
+	runs            map[string]bool         // all runs; true: ended
+	open            map[string]int64        // sequence by id, for calls without a result
+	results         map[string]int64        // by call
+	blobs           map[footnote.Digest]int // blobs looked up so far
+	usage           footnote.Usage          // of the active run
+	cost            footnote.Cost
+	damaged         bool // some events are unreadable, so conclusions from them are uncertain
 }
 
 // unreadable processes the only known property of an unreadable event: its kind.
@@ -118,9 +116,9 @@ func (in *inspector) unreadable(s *stream, ev footnote.Positioned, u footnote.Un
 	s.damaged = true
 	day := ""
 	if !ev.Time.IsZero() {
-		day = ev.Time.UTC().Format(time.DateOnly)
+		day = dayOf(ev.Time)
 	}
-	in.books.doubt(ev.Org, ev.User, ev.Stream, day)
+	in.books.unreliable[account{ev.Org, ev.User, ev.Stream, day}] = true
 	switch {
 	case u.Kind == "run_started":
 		s.run, s.runs[ev.Run] = ev.Run, false
@@ -130,8 +128,8 @@ func (in *inspector) unreadable(s *stream, ev footnote.Positioned, u footnote.Un
 	}
 }
 
-// doubted reports a problem, unless it may result from an unreadable event.
-func (in *inspector) doubted(s *stream, id string, seq int64, words string, args ...any) {
+// problemUnlessDamaged reports a problem, unless it may result from an unreadable event.
+func (in *inspector) problemUnlessDamaged(s *stream, id string, seq int64, words string, args ...any) {
 	if !s.damaged {
 		in.problem(id, seq, words, args...)
 	}
@@ -148,7 +146,7 @@ func (in *inspector) problem(id string, seq int64, words string, args ...any) {
 func (in *inspector) event(ctx context.Context, ev footnote.Positioned) error {
 	if ev.Stream == "" { // too damaged to have an owner
 		in.problem("", 0, "the event at position %d cannot be read", ev.Position)
-		in.books.doubt("", "", "", "")
+		in.books.unreliable[account{}] = true
 		return nil
 	}
 	s := in.streams[ev.Stream]
@@ -163,7 +161,7 @@ func (in *inspector) event(ctx context.Context, ev footnote.Positioned) error {
 	in.report.Events++
 	if ev.Seq != s.last+1 {
 		in.problem(ev.Stream, ev.Seq, "the event before it is %d", s.last)
-		in.books.doubt(ev.Org, ev.User, ev.Stream, "")
+		in.books.unreliable[account{org: ev.Org, user: ev.User, stream: ev.Stream}] = true
 	}
 	if ev.Org != s.org || ev.User != s.user {
 		in.problem(ev.Stream, ev.Seq, "it belongs to %s/%s, and what came before to %s/%s", ev.Org, ev.User, s.org,
@@ -174,10 +172,12 @@ func (in *inspector) event(ctx context.Context, ev footnote.Positioned) error {
 		in.unreadable(s, ev, u)
 		return nil
 	}
-	if o, ok := ev.Body.(footnote.Opened); ok {
-		s.tier = o.Tier
+	if tier, ok := footnote.TierOf(ev.Body); ok {
+		s.tier = tier
 	}
 	in.books.write(s.tier, ev)
+	_, cost := footnote.UsedBy(ev.Body)
+	in.report.Cost = in.report.Cost.Add(cost)
 	in.ofRun(s, ev.Event)
 	return in.ofCalls(ctx, s, ev.Event)
 }
@@ -187,24 +187,17 @@ func (in *inspector) ofRun(s *stream, ev footnote.Event) {
 	switch b := ev.Body.(type) {
 	case footnote.RunStarted:
 		if _, twice := s.runs[ev.Run]; twice {
-			in.doubted(s, ev.Stream, ev.Seq, "the run %s begins twice", ev.Run)
+			in.problemUnlessDamaged(s, ev.Stream, ev.Seq, "the run %s begins twice", ev.Run)
 		}
 		if s.run != "" {
-			in.doubted(s, ev.Stream, ev.Seq, "a run begins while %s is active", s.run)
+			in.problemUnlessDamaged(s, ev.Stream, ev.Seq, "a run begins while %s is active", s.run)
 		}
 		s.run, s.runs[ev.Run] = ev.Run, false
 		s.usage, s.cost = footnote.Usage{}, footnote.Cost{}
 		in.report.Runs++
-	case footnote.AssistantMessage:
-		in.spend(s, b.Usage, b.Cost)
-	case footnote.StepFailed:
-		in.spend(s, b.Usage, b.Cost)
-	case footnote.Segmented:
-		in.spend(s, b.Usage, b.Cost)
-	case footnote.ToolResult:
-		in.spend(s, footnote.Usage{}, b.Cost)
-	case footnote.Spent:
-		in.report.Cost = in.report.Cost.Add(b.Cost)
+	case footnote.AssistantMessage, footnote.StepFailed, footnote.Segmented, footnote.ToolResult:
+		u, c := footnote.UsedBy(b)
+		s.usage, s.cost = s.usage.Add(u), s.cost.Add(c)
 	case footnote.RunFinished:
 		in.ended(s, ev, b.Usage, b.Cost)
 	case footnote.RunFailed:
@@ -213,27 +206,22 @@ func (in *inspector) ofRun(s *stream, ev footnote.Event) {
 		in.ended(s, ev, b.Usage, b.Cost)
 	}
 	if ended := s.runs[ev.Run]; ended && !footnote.Terminal(ev.Body) {
-		in.doubted(s, ev.Stream, ev.Seq, "a %s comes after the end of its run", footnote.KindOf(ev.Body))
+		in.problemUnlessDamaged(s, ev.Stream, ev.Seq, "a %s comes after the end of its run", footnote.KindOf(ev.Body))
 	}
-}
-
-func (in *inspector) spend(s *stream, u footnote.Usage, c footnote.Cost) {
-	s.usage, s.cost = s.usage.Add(u), s.cost.Add(c)
-	in.report.Cost = in.report.Cost.Add(c)
 }
 
 func (in *inspector) ended(s *stream, ev footnote.Event, u footnote.Usage, c footnote.Cost) {
 	switch ended, began := s.runs[ev.Run]; {
 	case !began:
-		in.doubted(s, ev.Stream, ev.Seq, "the run %s ends and has not begun", ev.Run)
+		in.problemUnlessDamaged(s, ev.Stream, ev.Seq, "the run %s ends, but has not begun", ev.Run)
 	case ended:
-		in.doubted(s, ev.Stream, ev.Seq, "the run %s ends twice", ev.Run)
+		in.problemUnlessDamaged(s, ev.Stream, ev.Seq, "the run %s ends twice", ev.Run)
 	case u != s.usage || c != s.cost:
-		in.doubted(s, ev.Stream, ev.Seq, "the run took %+v for %d, and its calls %+v for %d", u, c.MicroUSD, s.usage,
-			s.cost.MicroUSD)
+		in.problemUnlessDamaged(s, ev.Stream, ev.Seq, "the run took %+v for %d, but its calls %+v for %d",
+			u, c.MicroUSD, s.usage, s.cost.MicroUSD)
 	}
 	for id := range s.open {
-		in.doubted(s, ev.Stream, ev.Seq, "the run ends, and the call %s has no result", id)
+		in.problemUnlessDamaged(s, ev.Stream, ev.Seq, "the run ends, but the call %s has no result", id)
 	}
 	clear(s.open)
 	s.runs[ev.Run] = true
@@ -249,22 +237,22 @@ func (in *inspector) ofCalls(ctx context.Context, s *stream, ev footnote.Event) 
 		return in.blobs(ctx, s, ev, b.System, b.Tools)
 	case footnote.AssistantMessage:
 		for id := range s.open {
-			in.doubted(s, ev.Stream, ev.Seq, "a message comes before the result of %s", id)
+			in.problemUnlessDamaged(s, ev.Stream, ev.Seq, "a message comes before the result of %s", id)
 		}
 		clear(s.open)
 		for _, id := range calls(b) {
 			in.report.Calls++
 			_, answered := s.results[id]
 			if _, twice := s.open[id]; twice || answered {
-				in.doubted(s, ev.Stream, ev.Seq, "the call %s is made twice", id)
+				in.problemUnlessDamaged(s, ev.Stream, ev.Seq, "the call %s is made twice", id)
 			}
 			s.open[id] = ev.Seq
 		}
 	case footnote.ToolResult:
 		if at, twice := s.results[b.CallID]; twice {
-			in.doubted(s, ev.Stream, ev.Seq, "the call %s has a result in event %d already", b.CallID, at)
+			in.problemUnlessDamaged(s, ev.Stream, ev.Seq, "the call %s has a result in event %d already", b.CallID, at)
 		} else if _, made := s.open[b.CallID]; !made {
-			in.doubted(s, ev.Stream, ev.Seq, "the result of %s comes without its call", b.CallID)
+			in.problemUnlessDamaged(s, ev.Stream, ev.Seq, "the result of %s comes without its call", b.CallID)
 		}
 		delete(s.open, b.CallID)
 		s.results[b.CallID] = ev.Seq
@@ -315,13 +303,8 @@ func (in *inspector) blobs(ctx context.Context, s *stream, ev footnote.Event, di
 
 // end compares the events with the heads of their streams, and with the balances.
 func (in *inspector) end(ctx context.Context) error {
-	ids := make([]string, 0, len(in.streams))
-	for id := range in.streams {
-		ids = append(ids, id)
-	}
-	slices.Sort(ids)
 	ahead := map[string]int64{}
-	for _, id := range ids {
+	for _, id := range slices.Sorted(maps.Keys(in.streams)) {
 		s := in.streams[id]
 		head, err := in.log.Get(ctx, id)
 		switch {
@@ -338,7 +321,7 @@ func (in *inspector) end(ctx context.Context) error {
 			in.problem(id, s.last, "the stream belongs to %s/%s, and its events to %s/%s", head.Org, head.User, s.org,
 				s.user)
 		case (head.RunState == "") != (s.run == ""):
-			in.doubted(s, id, s.last, "the stream head says run %q, but the events say run %q is active",
+			in.problemUnlessDamaged(s, id, s.last, "the stream head says run %q, but the events say run %q is active",
 				head.RunState, s.run)
 		}
 		if s.run != "" {
@@ -380,7 +363,7 @@ func (in *inspector) missing(ctx context.Context, ahead map[string]int64) error 
 	for _, id := range slices.Sorted(maps.Keys(ahead)) {
 		s := in.streams[id]
 		in.problem(id, s.last+1, "the events up to %d are missing", ahead[id])
-		in.books.doubt(s.org, s.user, id, "")
+		in.books.unreliable[account{org: s.org, user: s.user, stream: id}] = true
 	}
 	return nil
 }

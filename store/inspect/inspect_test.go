@@ -68,7 +68,12 @@ func sound() *fakeLog {
 			Org:    "o",
 			User:   "u",
 			Stream: "c",
-		}, {Org: "o", User: "u"}, {Org: "o", User: "u", Day: day}, {Org: "o"}, {Org: "o", Day: day}, {Day: day},
+		},
+		{Org: "o", User: "u"},
+		{Org: "o", User: "u", Day: day},
+		{Org: "o"},
+		{Org: "o", Day: day},
+		{Day: day},
 	} {
 		a.Balance = spent
 		l.books = append(l.books, a)
@@ -95,6 +100,23 @@ func (l *fakeLog) drop(seq int) {
 		l.events[i].Position, l.events[i].Seq = int64(i+1), int64(i+1)
 	}
 	l.head.Last = int64(len(l.events))
+}
+
+// TestCost checks that the report has the cost of everything, also outside runs.
+func TestCost(t *testing.T) {
+	log := sound()
+	for _, b := range []footnote.Body{
+		footnote.Titled{Cost: footnote.Cost{MicroUSD: 100}}, footnote.Spent{Cost: footnote.Cost{MicroUSD: 1000}},
+	} {
+		next := int64(len(log.events) + 1)
+		log.events = append(log.events, footnote.Positioned{
+			Position: next, Org: "o", User: "u", Event: footnote.Event{Stream: "c", Seq: next, Body: b},
+		})
+	}
+	report, err := inspect.Read(t.Context(), log, nil)
+	if err != nil || report.Cost.MicroUSD != 1111 {
+		t.Errorf("%+v, %v", report.Cost, err)
+	}
 }
 
 func TestProblems(t *testing.T) {
@@ -143,47 +165,47 @@ func TestProblems(t *testing.T) {
 		"conversation": {
 			func(l *fakeLog) {
 				l.books[0].Spent.MicroUSD++
-			}, "c: o/u: 12 millionths of a USD are counted, and the log says 11",
+			}, "c: o/u: the balance is 12 millionths of a USD, but the log adds up to 11",
 		},
 		"user": {
 			func(l *fakeLog) {
 				l.books[1].Spent.MicroUSD--
-			}, "o/u: 10 millionths of a USD are counted, and the log says 11",
+			}, "o/u: the balance is 10 millionths of a USD, but the log adds up to 11",
 		},
 		"user's day": {
 			func(l *fakeLog) {
 				l.books[2].Spent.Tokens = 0
-			}, "o/u on 0001-01-01: 0 tokens are counted, and the log says 4",
+			}, "o/u on 0001-01-01: the balance is 0 tokens, but the log adds up to 4",
 		},
 		"org": {
-			func(l *fakeLog) { l.books[3].Spent.Tokens = 5 }, "o: 5 tokens are counted, and the log says 4",
+			func(l *fakeLog) { l.books[3].Spent.Tokens = 5 }, "o: the balance is 5 tokens, but the log adds up to 4",
 		},
 		"no balance": {
 			func(l *fakeLog) {
 				l.books = l.books[:4]
-			}, "o on 0001-01-01: 0 millionths of a USD are counted, and the log says 11",
+			}, "o on 0001-01-01: the balance is 0 millionths of a USD, but the log adds up to 11",
 		},
 		"everybody's day": {
-			func(l *fakeLog) { l.books[5].Spent.MicroUSD = 7 }, "everybody on 0001-01-01: 7 millionths",
+			func(l *fakeLog) { l.books[5].Spent.MicroUSD = 7 }, "everybody on 0001-01-01: the balance is 7 millionths",
 		},
 		"a day not in it": {
 			func(l *fakeLog) {
 				l.books[5].Day = "2026-01-02"
-			}, "everybody on 2026-01-02: 11 millionths of a USD are counted, and the log says 0",
+			}, "everybody on 2026-01-02: the balance is 11 millionths of a USD, but the log adds up to 0",
 		},
-		"reserved": {func(l *fakeLog) { l.books[1].Reserved.Tokens = -1 }, "less than nothing is reserved"},
+		"reserved": {func(l *fakeLog) { l.books[1].Reserved.Tokens = -1 }, "the reserved amount is negative"},
 		"deleted":  {func(l *fakeLog) { l.deleted(9) }, ""},
 		"deleted and wrong": {
 			func(l *fakeLog) {
 				l.deleted(9)
 				l.books[1].Spent.MicroUSD--
-			}, "o/u: 19 millionths of a USD are counted, and the log says 20",
+			}, "o/u: the balance is 19 millionths of a USD, but the log adds up to 20",
 		},
 		"deleted, that day": {
 			func(l *fakeLog) {
 				l.deleted(9)
 				l.books[2].Spent.MicroUSD = 21
-			}, "o/u on 0001-01-01: 21 millionths of a USD are counted, and the log says 11 to 20",
+			}, "o/u on 0001-01-01: the balance is 21 millionths of a USD, but the log adds up to 11 to 20",
 		},
 		"tier": {func(l *fakeLog) {
 			l.events[0].Body = footnote.Opened{Tier: "pro"}
@@ -195,7 +217,7 @@ func TestProblems(t *testing.T) {
 			func(l *fakeLog) {
 				l.events[0].Body = footnote.Opened{Tier: "pro"}
 				l.books[0].Spent.Tokens = 21
-			}, "c: o/u: 21 tokens are counted, and the log says 4 to 20",
+			}, "c: o/u: the balance is 21 tokens, but the log adds up to 4 to 20",
 		},
 		"head":  {func(l *fakeLog) { l.head.Last = 7 }, "its last event is 7"},
 		"state": {func(l *fakeLog) { l.head.RunState = "running" }, `the stream head says run "running"`},
@@ -232,7 +254,7 @@ func TestInspectRealStore(t *testing.T) {
 	}
 	report, err := inspect.Read(t.Context(), log, nil)
 	if err != nil || len(report.Problems) > 0 || report.Unfinished != 1 || report.Events != 1 || report.Runs != 1 {
-		t.Errorf("%+v, %v", report, err)
+		t.Errorf("report: %+v, %v", report, err)
 	}
 	if err := log.Close(); err != nil {
 		t.Fatal(err)

@@ -25,10 +25,13 @@ const (
 	poolConns     = 8
 )
 
+// readCommitted lets each statement see what others committed while the one before it waited for a lock.
+var readCommitted = pgx.TxOptions{IsoLevel: pgx.ReadCommitted}
+
 // errURL returns the error for an invalid URL. It does not repeat the URL, which may contain a password.
 func errURL() error {
-	return footnote.Errorf(footnote.InvalidRequest,
-		"The store is not a Postgres URL. Use postgres://user:password@host:5432/database, with the special "+
+	return footnote.Invalidf(
+		"The store is not a Postgres URL. Use postgres://user:password@host:5432/database, with the special " +
 			"characters of the password written as %%XX.")
 }
 

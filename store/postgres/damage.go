@@ -75,16 +75,11 @@ func (s *Store) pageByRow(ctx context.Context, stream string, after int64) (page
 // is damaged there, it returns the next number, up to last.
 func (s *Store) next(ctx context.Context, after, last int64, query string,
 	args ...any) (n int64, found bool, err error) {
-	err = s.do(ctx, "read around damage", func(ctx context.Context, c *pgxpool.Conn) error {
-		return c.QueryRow(ctx, query, args...).Scan(&n)
-	})
-	switch {
-	case errors.Is(err, pgx.ErrNoRows):
-		return 0, false, nil
-	case unreadable(err):
+	n, found, err = value[int64](ctx, s, "read around damage", query, args...)
+	if unreadable(err) {
 		return after + 1, after < last, nil
 	}
-	return n, err == nil, err
+	return n, found, err
 }
 
 // row reads one event, or its readable columns.
@@ -92,7 +87,6 @@ func (s *Store) row(ctx context.Context, stream string, seq int64) (ev footnote.
 	err = s.do(ctx, "read "+stream, func(ctx context.Context, c *pgxpool.Conn) error {
 		r := store.Row{Stream: stream, Seq: seq}
 		var t pgtype.Timestamptz
-		var body pgtype.DriverBytes
 		err := c.QueryRow(ctx, sqlRowPlace, stream, seq).Scan(&t, &r.Run, &r.Kind)
 		if errors.Is(err, pgx.ErrNoRows) {
 			ev = s.damage.Lost(stream, seq, store.MissingEvent)
@@ -100,42 +94,22 @@ func (s *Store) row(ctx context.Context, stream string, seq int64) (ev footnote.
 		}
 		if err == nil {
 			r.Time, r.TimeWrong = t.Time.UTC(), t.InfinityModifier != pgtype.Finite
-			err = scanOne(ctx, c, &body, func() {
-				r.Body = body
-				ev = s.damage.Event(r)
-			}, sqlRowBody, stream, seq)
+			err = c.QueryRow(ctx, sqlRowBody, stream, seq).Scan(&r.Body)
 		}
-		if unreadable(err) {
+		switch {
+		case unreadable(err):
 			ev, err = s.damage.LostBody(r, err), nil
+		case err == nil:
+			ev = s.damage.Event(r)
 		}
 		return err
 	})
 	return ev, err
 }
 
-// scanOne reads the only column of the only row, and calls use while the value is valid.
-func scanOne(ctx context.Context, c *pgxpool.Conn, to *pgtype.DriverBytes, use func(), query string,
-	args ...any) error {
-	rows, err := c.Query(ctx, query, args...)
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		if err := rows.Scan(to); err != nil {
-			return err
-		}
-		use()
-	}
-	return rows.Err()
-}
-
 // tailByRow is Tail for a database with damaged pages. It returns a row without a readable stream as a stray event.
 func (s *Store) tailByRow(ctx context.Context, after int64, limit int) (events []store.Positioned, err error) {
-	last := int64(0)
-	err = s.do(ctx, "read the tail", func(ctx context.Context, c *pgxpool.Conn) error {
-		return c.QueryRow(ctx, sqlLastRow).Scan(&last)
-	})
+	last, _, err := value[int64](ctx, s, "read the tail", sqlLastRow)
 	if err != nil {
 		return nil, err
 	}

@@ -150,7 +150,7 @@ func fillDamaged(t *testing.T, url string) {
 			if i == 0 {
 				data = []byte(id + incompressible)
 			}
-			blobs[store.DigestOf(data)] = data
+			blobs[footnote.DigestOf(data)] = data
 		}
 		bodies := slices.Repeat([]footnote.Body{footnote.UserMessage{Text: incompressible[:300]}}, 199)
 		_, err := s.Append(t.Context(), store.Append{

@@ -3,16 +3,16 @@ package postgres
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"net"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
-	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/store"
 )
 
 // retryAfter is how long a client should wait while the database is unreachable.
@@ -33,23 +33,9 @@ const (
 		"may or may not be stored."
 )
 
-// translate classifies an error of the driver. An error that has a code keeps it. doing says what failed.
+// translate classifies an error of the driver. doing names the failed operation.
 func translate(ctx context.Context, doing string, err error) error {
-	if err == nil {
-		return nil
-	}
-	if _, ok := errors.AsType[*footnote.Error](err); ok {
-		return err
-	}
-	err = fmt.Errorf("%s: %w", doing, err)
-	if ctx.Err() != nil { // the driver's words say less than the cause
-		return fmt.Errorf("%s: %w", doing, context.Cause(ctx))
-	}
-	msg, retry := message(err)
-	if msg == "" {
-		return err
-	}
-	return &footnote.Error{Code: footnote.StorageUnavailable, Message: msg, RetryAfter: retry, Err: err}
+	return store.Classify(ctx, doing, err, message)
 }
 
 // message returns the user's message for an error, and how long to wait if the error may be temporary. It returns ""
@@ -68,34 +54,31 @@ func message(err error) (string, time.Duration) {
 	if !ok {
 		return "", 0
 	}
-	switch e.Code {
-	case "0A000": // a standby
-		return msgReadOnly, retryAfter
-	case "53100":
-		return msgFull, retryAfter
-	case "53300":
-		return msgCrowded, retryAfter
-	case "57014", "55P03", "40001", "40P01", "25P03", "25P04", "53200", "53000", "53400":
-		return msgBusy, retryAfter
-	case "3D000", "3F000", "42P01", "42703":
-		return msgMissing, 0
-	case "42501":
-		return msgRefuses, 0
+	msg, known := messages[e.Code]
+	if !known {
+		msg, known = messages[e.Code[:min(2, len(e.Code))]]
 	}
-	switch e.Code[:min(2, len(e.Code))] {
-	case "28":
-		return msgRefuses, 0
-	case "08", "57":
-		return msgDown, retryAfter
-	case "58":
-		return msgFull, retryAfter
-	case "XX":
-		return msgDamaged, 0
-	}
-	if _, ok := errors.AsType[*pgconn.ConnectError](err); ok {
+	if _, ok := errors.AsType[*pgconn.ConnectError](err); ok && !known {
 		return msgDown, retryAfter // it accepts no connections, for whatever reason
 	}
-	return "", 0
+	switch msg {
+	case "", msgMissing, msgRefuses, msgDamaged:
+		return msg, 0
+	}
+	return msg, retryAfter
+}
+
+// messages are the user's messages by the code of an error, or by its class, the first two characters.
+var messages = map[string]string{
+	"0A000": msgReadOnly, // a standby
+	"53100": msgFull, "58": msgFull,
+	"53300": msgCrowded,
+	"57014": msgBusy, "55P03": msgBusy, "40001": msgBusy, "40P01": msgBusy, "25P03": msgBusy, "25P04": msgBusy,
+	"53200": msgBusy, "53000": msgBusy, "53400": msgBusy,
+	"3D000": msgMissing, "3F000": msgMissing, "42P01": msgMissing, "42703": msgMissing,
+	"42501": msgRefuses, "28": msgRefuses,
+	"08": msgDown, "57": msgDown,
+	"XX": msgDamaged,
 }
 
 // lostConn is an error that broke its connection.
@@ -106,12 +89,9 @@ func (l lostConn) Unwrap() error { return l.error }
 // unreachable reports whether err, which the server did not send, is a network error or a timeout. Other errors are
 // this program's own, such as a value that cannot be scanned, and would occur again.
 func unreachable(err error) bool {
-	for _, known := range []error{
-		io.EOF, io.ErrUnexpectedEOF, net.ErrClosed, context.DeadlineExceeded, context.Canceled, errSlow,
-	} {
-		if errors.Is(err, known) {
-			return true
-		}
+	known := []error{io.EOF, io.ErrUnexpectedEOF, net.ErrClosed, context.DeadlineExceeded, context.Canceled, errSlow}
+	if slices.ContainsFunc(known, func(target error) bool { return errors.Is(err, target) }) {
+		return true
 	}
 	_, network := errors.AsType[net.Error](err)
 	_, connecting := errors.AsType[*pgconn.ConnectError](err)

@@ -205,7 +205,7 @@ func TestLostCommit(t *testing.T) {
 	s := openAt(t, target, Options{})
 	plain := openAt(t, direct, Options{})
 	blob := []byte("blob")
-	blobs := map[footnote.Digest][]byte{store.DigestOf(blob): blob}
+	blobs := map[footnote.Digest][]byte{footnote.DigestOf(blob): blob}
 	ctx := t.Context()
 	must(t, s.Create(ctx, conversation("warm")))
 	for i, at := range []struct {

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/footnotehq/footnote/store"
 )
@@ -48,9 +47,6 @@ func scanKey(row pgx.CollectableRow) (k store.Key, err error) {
 
 // Key implements store.Keys.
 func (s *Store) Key(ctx context.Context, id string) (store.Key, error) {
-	if !validText(id) {
-		return store.Key{}, store.ErrNoKey(id)
-	}
 	keys, err := collect(ctx, s, "get the key "+id, scanKey, sqlKey, id)
 	if err == nil && len(keys) == 0 {
 		err = store.ErrNoKey(id)
@@ -78,7 +74,7 @@ func (s *Store) AddKey(ctx context.Context, k store.Key) error {
 	if err != nil {
 		return err
 	}
-	n, err := s.changeKeys(ctx, "add a key", sqlAddKey, k.ID, k.Hash[:], k.Org, k.User, grants, timeOrNull(k.Expires))
+	n, err := s.exec(ctx, "add a key", sqlAddKey, k.ID, k.Hash[:], k.Org, k.User, grants, timeOrNull(k.Expires))
 	if err == nil && n == 0 {
 		return store.ErrTaken(k.ID)
 	}
@@ -87,23 +83,11 @@ func (s *Store) AddKey(ctx context.Context, k store.Key) error {
 
 // RevokeKey implements store.Keys.
 func (s *Store) RevokeKey(ctx context.Context, id string) error {
-	if !validText(id) {
-		return store.ErrNoKey(id)
-	}
-	n, err := s.changeKeys(ctx, "revoke the key "+id, sqlRevokeKey, id)
+	n, err := s.exec(ctx, "revoke the key "+id, sqlRevokeKey, id)
 	if err == nil && n == 0 {
 		return store.ErrNoKey(id)
 	}
 	return err
-}
-
-func (s *Store) changeKeys(ctx context.Context, doing, sql string, args ...any) (n int64, err error) {
-	err = s.do(ctx, doing, func(ctx context.Context, c *pgxpool.Conn) error {
-		tag, err := c.Exec(ctx, sql, args...)
-		n = tag.RowsAffected()
-		return err
-	})
-	return n, err
 }
 
 // Withdrawn implements store.Keys.

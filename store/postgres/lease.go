@@ -64,10 +64,8 @@ func (s *Store) SetCursor(ctx context.Context, name string, position int64) erro
 	if err := store.CheckCursor(name, position); err != nil {
 		return err
 	}
-	return s.do(ctx, "set cursor "+name, func(ctx context.Context, c *pgxpool.Conn) error {
-		_, err := c.Exec(ctx, sqlSetCursor, name, position)
-		return err
-	})
+	_, err := s.exec(ctx, "set cursor "+name, sqlSetCursor, name, position)
+	return err
 }
 
 // deleteTime limits a Delete on the server: a long conversation has many rows.
@@ -79,9 +77,6 @@ func (s *Store) Delete(ctx context.Context, id string) error { return s.delete(c
 
 // delete deletes a stream; if at is set, only if that is its last event.
 func (s *Store) delete(ctx context.Context, id string, at *int64) error {
-	if err := s.usable(ctx); err != nil {
-		return err
-	}
 	if !validText(id) {
 		return store.ErrNoStream(id)
 	}
@@ -98,7 +93,7 @@ func (s *Store) delete(ctx context.Context, id string, at *int64) error {
 func (s *Store) deleteWith(ctx context.Context, id string, at *int64, remove removal) error {
 	again := false // after a first attempt, whose commit may have succeeded
 	err := s.do(ctx, "delete "+id, func(_ context.Context, c *pgxpool.Conn) error {
-		err := pgx.BeginTxFunc(ctx, c, pgx.TxOptions{IsoLevel: pgx.ReadCommitted}, func(tx pgx.Tx) error {
+		err := pgx.BeginTxFunc(ctx, c, readCommitted, func(tx pgx.Tx) error {
 			return deleteIn(ctx, tx, id, at, remove)
 		})
 		if errors.Is(err, pgx.ErrNoRows) && again {

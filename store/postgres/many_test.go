@@ -173,7 +173,7 @@ func TestDeleteRace(t *testing.T) {
 			for n := int64(0); ; n++ {
 				_, err := a.Append(ctx, store.Append{
 					Stream: id, After: n, Bodies: say("x"),
-					Blobs: map[footnote.Digest][]byte{store.DigestOf(data): data},
+					Blobs: map[footnote.Digest][]byte{footnote.DigestOf(data): data},
 				})
 				if n == 2 {
 					close(started)

@@ -29,18 +29,11 @@ const waitMigrate = "60s"
 // continue; several may call Migrate at once. It returns an error for a database of a newer version, and for a schema
 // named footnote that belongs to another program.
 func Migrate(ctx context.Context, url string) (from, to int, err error) {
-	scripts, err := schema.Scripts(migrationFiles)
+	conn, scripts, from, err := dialSchema(ctx, url)
 	if err != nil {
-		return 0, 0, err
-	}
-	conn, err := dial(ctx, url)
-	if err != nil {
-		return 0, 0, translate(ctx, "open", err)
+		return from, from, err
 	}
 	defer conn.Close(context.WithoutCancel(ctx))
-	if from, err = version(ctx, conn); err == nil {
-		err = schema.Check(from, len(scripts))
-	}
 	for to = from; err == nil && to < len(scripts); {
 		to, err = step(ctx, conn, scripts)
 		err = cannotMigrate(err, from, len(scripts))
@@ -50,25 +43,35 @@ func Migrate(ctx context.Context, url string) (from, to int, err error) {
 
 // current returns an error unless the database has the newest version.
 func current(ctx context.Context, url string) error {
-	scripts, err := schema.Scripts(migrationFiles)
+	conn, scripts, have, err := dialSchema(ctx, url)
 	if err != nil {
 		return err
 	}
-	conn, err := dial(ctx, url)
-	if err != nil {
-		return translate(ctx, "open", err)
-	}
 	defer conn.Close(context.WithoutCancel(ctx))
-	v, err := version(ctx, conn)
-	switch {
-	case err != nil:
-		return translate(ctx, "open", err)
-	case v < len(scripts):
+	if have < len(scripts) {
 		return footnote.Errorf(footnote.StorageUnavailable,
 			"The database holds an older version of the conversations (schema %d; this one reads %d). Run footnote "+
-				"migrate.", v, len(scripts))
+				"migrate.", have, len(scripts))
 	}
-	return schema.Check(v, len(scripts))
+	return nil
+}
+
+// dialSchema connects to the database at a URL. It also returns all migrations, and the version of the database, which
+// is at most their number.
+func dialSchema(ctx context.Context, url string) (conn *pgx.Conn, scripts []string, have int, err error) {
+	if scripts, err = schema.Scripts(migrationFiles); err != nil {
+		return nil, nil, 0, err
+	}
+	if conn, err = dial(ctx, url); err != nil {
+		return nil, nil, 0, translate(ctx, "open", err)
+	}
+	if have, err = version(ctx, conn); err == nil {
+		err = schema.Check(have, len(scripts))
+	}
+	if err != nil {
+		_ = conn.Close(context.WithoutCancel(ctx))
+	}
+	return conn, scripts, have, translate(ctx, "open", err)
 }
 
 type querier interface {
@@ -101,7 +104,7 @@ func version(ctx context.Context, q querier) (int, error) {
 
 // step runs one migration, unless another process has run it, and returns the resulting version.
 func step(ctx context.Context, conn *pgx.Conn, scripts []string) (v int, err error) {
-	err = pgx.BeginTxFunc(ctx, conn, pgx.TxOptions{IsoLevel: pgx.ReadCommitted}, func(tx pgx.Tx) error {
+	err = pgx.BeginTxFunc(ctx, conn, readCommitted, func(tx pgx.Tx) error {
 		script, err := begin(ctx, tx, scripts, &v)
 		if err != nil || script == "" {
 			return err
@@ -158,31 +161,21 @@ type State struct {
 // Inspect checks the database at a URL without changing it. It returns an error if the database cannot be used as a
 // store.
 func Inspect(ctx context.Context, url string) (State, error) {
-	var s State
-	scripts, err := schema.Scripts(migrationFiles)
+	conn, scripts, have, err := dialSchema(ctx, url)
+	s := State{Have: have, Want: len(scripts)}
 	if err != nil {
 		return s, err
 	}
-	conn, err := dial(ctx, url)
-	if err != nil {
-		return s, translate(ctx, "open", err)
-	}
 	defer conn.Close(context.WithoutCancel(ctx))
-	if s.Have, err = version(ctx, conn); err == nil {
-		err = schema.Check(s.Have, len(scripts))
-	}
-	s.Want = len(scripts)
 	var number, fsync, commit string
 	var encrypted, mayCreate, readOnly bool
 	var conns int
-	if err == nil {
-		err = conn.QueryRow(ctx,
-			`SELECT current_setting('server_version'), current_setting('fsync'), current_setting('synchronous_commit'),
-			coalesce((SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()), false),
-			has_database_privilege(current_database(), 'CREATE') OR to_regnamespace('footnote') IS NOT NULL,
-			current_setting('max_connections')::int, current_setting('transaction_read_only')::bool`).
-			Scan(&number, &fsync, &commit, &encrypted, &mayCreate, &conns, &readOnly)
-	}
+	err = conn.QueryRow(ctx,
+		`SELECT current_setting('server_version'), current_setting('fsync'), current_setting('synchronous_commit'),
+		coalesce((SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()), false),
+		has_database_privilege(current_database(), 'CREATE') OR to_regnamespace('footnote') IS NOT NULL,
+		current_setting('max_connections')::int, current_setting('transaction_read_only')::bool`).
+		Scan(&number, &fsync, &commit, &encrypted, &mayCreate, &conns, &readOnly)
 	if err == nil && !mayCreate {
 		err = footnote.Errorf(footnote.StorageUnavailable,
 			"The user may not create the schema footnote in the database. Let an administrator run: CREATE SCHEMA "+

@@ -52,7 +52,7 @@ func TestMigrateTogether(t *testing.T) {
 	use(t, target)
 	state, err := Inspect(t.Context(), target)
 	if err != nil || state.Have != state.Want || len(state.Warnings) > 0 {
-		t.Errorf("%+v, %v", state, err)
+		t.Errorf("state: %+v, %v", state, err)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -16,6 +17,7 @@ import (
 )
 
 const (
+	// In the order of the fields of a footnote.Reservation.
 	reservationColumns = `id, org_id, user_id, stream, run, day, micro_usd, tokens, lost_usd, lost_tokens, expires`
 
 	// Every transaction locks balances in the order of their accounts, with one statement of this kind, so that
@@ -76,49 +78,25 @@ RETURNING ` + reservationColumns
 		`user_id = $2)`
 )
 
-// accountRows are changes of balances, as columns.
-type accountRows struct {
-	org, user, stream, day                   []string
-	usd, tokens, reservedUSD, reservedTokens []int64
-}
-
-func rowsOf(changes store.Changes) (r accountRows) {
-	for _, a := range changes.Accounts() {
-		b := changes[a]
-		r.org, r.user, r.stream, r.day = append(r.org, a.Org), append(r.user, a.User), append(r.stream, a.Stream),
-			append(r.day, a.Day)
-		r.usd, r.tokens = append(r.usd, b.Spent.MicroUSD), append(r.tokens, b.Spent.Tokens)
-		r.reservedUSD = append(r.reservedUSD, b.Reserved.MicroUSD)
-		r.reservedTokens = append(r.reservedTokens, b.Reserved.Tokens)
-	}
-	return r
-}
-
-func (r accountRows) args() []any {
-	return []any{r.org, r.user, r.stream, r.day, r.usd, r.tokens, r.reservedUSD, r.reservedTokens}
-}
-
 // readBalances reads the rows of sqlChange and sqlBalances.
 func readBalances(rows pgx.Rows) (map[store.Account]footnote.Balance, error) {
 	out := map[store.Account]footnote.Balance{}
-	var a store.Account
-	var b footnote.Balance
-	_, err := pgx.ForEachRow(rows, []any{
-		&a.Org, &a.User, &a.Stream, &a.Day, &b.Spent.MicroUSD, &b.Spent.Tokens, &b.Reserved.MicroUSD,
-		&b.Reserved.Tokens,
-	},
-		func() error {
-			out[a] = b
-			return nil
-		})
+	tallies, err := pgx.CollectRows(rows, scan[footnote.Tally])
+	for _, t := range tallies {
+		out[store.AccountOf(t)] = t.Balance
+	}
 	return out, err
 }
 
-func scanReservation(row pgx.CollectableRow) (r footnote.Reservation, err error) {
-	err = row.Scan(&r.ID, &r.Org, &r.User, &r.Stream, &r.Run, &r.Day, &r.Amount.MicroUSD, &r.Amount.Tokens,
-		&r.Lost.MicroUSD, &r.Lost.Tokens, &r.Expires)
-	r.Expires = r.Expires.UTC()
-	return r, err
+// reservationsInto returns a function that adds the rows of a query to a map by their ids.
+func reservationsInto(byID map[string]footnote.Reservation) func(pgx.Rows) error {
+	return func(rows pgx.Rows) error {
+		found, err := pgx.CollectRows(rows, scan[footnote.Reservation])
+		for _, r := range found {
+			byID[r.ID] = r
+		}
+		return err
+	}
 }
 
 // reservation is a call of Reserve for the goroutine that reserves.
@@ -133,42 +111,21 @@ func (s *Store) Reserve(ctx context.Context, r footnote.Reserve) (footnote.Reser
 	if err := store.CheckReserve(r); err != nil {
 		return footnote.Reservation{}, err
 	}
-	if err := s.usable(ctx); err != nil {
-		return footnote.Reservation{}, err
-	}
 	call := &reservation{request: r}
-	ok, err := s.reserves.Do(ctx, call)
-	switch {
-	case !ok:
-		return footnote.Reservation{}, store.ErrClosed()
-	case err != nil:
-		return footnote.Reservation{}, translate(ctx, "reserve", err)
+	if err := enqueue(ctx, s.reserves, "reserve", call); err != nil {
+		return footnote.Reservation{}, err
 	}
 	return call.granted, nil
 }
 
 // serveReserves serves the queue of reservations until it is closed and empty.
 func (s *Store) serveReserves() {
-	for {
-		batch := s.reserves.Next(maxBatch, func(*reservation) bool { return true })
-		switch {
-		case batch == nil:
-			return
-		case len(batch) == 0: // all waiting writes were abandoned
-			continue
-		}
-		err := s.doAnyway(context.Background(), "reserve", func(ctx context.Context, c *pgxpool.Conn) error {
-			return pgx.BeginTxFunc(ctx, c, pgx.TxOptions{
-				IsoLevel: pgx.ReadCommitted,
-			}, func(tx pgx.Tx) error { return reserve(ctx, tx, batch) })
+	together := func() func(*reservation) bool { return group.All }
+	for batch := range s.reserves.Batches(maxBatch, together) {
+		err := s.doWhileClosing(context.Background(), "reserve", func(ctx context.Context, c *pgxpool.Conn) error {
+			return pgx.BeginTxFunc(ctx, c, readCommitted, func(tx pgx.Tx) error { return reserve(ctx, tx, batch) })
 		})
-		for _, h := range batch {
-			if err != nil {
-				h.Finish(err)
-			} else {
-				h.Finish(h.Item.refused)
-			}
-		}
+		group.Finish(batch, err, func(r *reservation) error { return r.refused })
 	}
 }
 
@@ -185,35 +142,27 @@ func reserve(ctx context.Context, tx pgx.Tx, batch []*group.Request[*reservation
 	existing := map[string]footnote.Reservation{}
 	b := &pgx.Batch{}
 	b.Queue(sqlNow).QueryRow(func(row pgx.Row) error { return row.Scan(&now) })
-	b.Queue(sqlToSettle, ids).Query(func(rows pgx.Rows) error {
-		found, err := pgx.CollectRows(rows, scanReservation)
-		for _, r := range found {
-			r.Amount = footnote.Amount{}
-			touched.Reserve(r)
-		}
-		return err
-	})
+	b.Queue(sqlToSettle, ids).Query(reservationsInto(existing))
 	if err := tx.SendBatch(ctx, b).Close(); err != nil {
 		return err
 	}
 	now = store.Micros(now)
+	for _, r := range existing {
+		r.Amount = footnote.Amount{}
+		touched.Reserve(r)
+	}
 	for _, h := range batch {
 		r := h.Item.request
 		touched.Reserve(footnote.Reservation{Org: r.Org, User: r.User, Stream: r.Stream, Day: store.DayOf(now)})
 	}
+	clear(existing)
 	var balances map[store.Account]footnote.Balance
 	b = &pgx.Batch{}
-	b.Queue(sqlChange, rowsOf(touched).args()...).Query(func(rows pgx.Rows) (err error) {
+	b.Queue(sqlChange, columns(touched.Tallies())...).Query(func(rows pgx.Rows) (err error) {
 		balances, err = readBalances(rows)
 		return err
 	})
-	b.Queue(sqlFound, ids).Query(func(rows pgx.Rows) error {
-		found, err := pgx.CollectRows(rows, scanReservation)
-		for _, r := range found {
-			existing[r.ID] = r
-		}
-		return err
-	})
+	b.Queue(sqlFound, ids).Query(reservationsInto(existing))
 	if err := tx.SendBatch(ctx, b).Close(); err != nil {
 		return err
 	}
@@ -249,35 +198,16 @@ func grant(ctx context.Context, tx pgx.Tx, batch []*group.Request[*reservation],
 		return nil
 	}
 	b := &pgx.Batch{}
-	b.Queue(sqlChange, rowsOf(changes).args()...)
-	b.Queue(sqlReserve, reservationRowsOf(granted).args()...)
+	b.Queue(sqlChange, columns(changes.Tallies())...)
+	b.Queue(sqlReserve, columns(sorted(granted))...)
 	return tx.SendBatch(ctx, b).Close()
 }
 
-type reservationRows struct {
-	id, org, user, stream, run, day  []string
-	usd, tokens, lostUSD, lostTokens []int64
-	expires                          []time.Time
-}
-
-func reservationRowsOf(all map[string]footnote.Reservation) (r reservationRows) {
-	for _, id := range slices.Sorted(maps.Keys(all)) {
-		r.add(all[id])
-	}
-	return r
-}
-
-func (r *reservationRows) add(m footnote.Reservation) {
-	r.id, r.org, r.user, r.stream = append(r.id, m.ID), append(r.org, m.Org), append(r.user, m.User),
-		append(r.stream, m.Stream)
-	r.run, r.day = append(r.run, m.Run), append(r.day, m.Day)
-	r.usd, r.tokens, r.expires = append(r.usd, m.Amount.MicroUSD), append(r.tokens, m.Amount.Tokens),
-		append(r.expires, m.Expires)
-	r.lostUSD, r.lostTokens = append(r.lostUSD, m.Lost.MicroUSD), append(r.lostTokens, m.Lost.Tokens)
-}
-
-func (r reservationRows) args() []any {
-	return []any{r.id, r.org, r.user, r.stream, r.run, r.day, r.usd, r.tokens, r.lostUSD, r.lostTokens, r.expires}
+// sorted returns reservations in the order in which all transactions lock them.
+func sorted(all map[string]footnote.Reservation) []footnote.Reservation {
+	return slices.SortedFunc(maps.Values(all), func(a, b footnote.Reservation) int {
+		return strings.Compare(a.ID, b.ID)
+	})
 }
 
 // Unreserve implements store.Store.
@@ -291,12 +221,12 @@ func (s *Store) unreserve(ctx context.Context, id string, expired bool) error {
 		return nil
 	}
 	return s.do(ctx, "end a reservation", func(ctx context.Context, c *pgxpool.Conn) error {
-		return pgx.BeginTxFunc(ctx, c, pgx.TxOptions{IsoLevel: pgx.ReadCommitted}, func(tx pgx.Tx) error {
+		return pgx.BeginTxFunc(ctx, c, readCommitted, func(tx pgx.Tx) error {
 			rows, err := tx.Query(ctx, sqlUnreserve, id, expired)
 			if err != nil {
 				return err
 			}
-			r, err := pgx.CollectExactlyOneRow(rows, scanReservation)
+			r, err := pgx.CollectExactlyOneRow(rows, scan[footnote.Reservation])
 			if errors.Is(err, pgx.ErrNoRows) {
 				return nil
 			}
@@ -305,7 +235,7 @@ func (s *Store) unreserve(ctx context.Context, id string, expired bool) error {
 			}
 			changes := store.Changes{}
 			changes.Free(r)
-			_, err = tx.Exec(ctx, sqlChange, rowsOf(changes).args()...)
+			_, err = tx.Exec(ctx, sqlChange, columns(changes.Tallies())...)
 			return err
 		})
 	})
@@ -313,15 +243,12 @@ func (s *Store) unreserve(ctx context.Context, id string, expired bool) error {
 
 // Reserved implements store.Store.
 func (s *Store) Reserved(ctx context.Context, stream string) ([]footnote.Reservation, error) {
-	if !validText(stream) {
-		return nil, nil
-	}
-	return collect(ctx, s, "read reservations", scanReservation, sqlReserved, stream)
+	return collect(ctx, s, "read reservations", scan[footnote.Reservation], sqlReserved, stream)
 }
 
 // Overdue implements store.Store.
 func (s *Store) Overdue(ctx context.Context, limit int) ([]footnote.Reservation, error) {
-	return collect(ctx, s, "read reservations", scanReservation, sqlOverdue, max(limit, 0))
+	return collect(ctx, s, "read reservations", scan[footnote.Reservation], sqlOverdue, max(limit, 0))
 }
 
 // Balances implements store.Store.
@@ -338,8 +265,7 @@ func (s *Store) Balances(ctx context.Context,
 		for _, a := range accounts {
 			wanted[a] = footnote.Balance{}
 		}
-		r := rowsOf(wanted)
-		rows, err := c.Query(ctx, sqlBalances, r.org, r.user, r.stream, r.day)
+		rows, err := c.Query(ctx, sqlBalances, columns(wanted.Tallies())[:4]...)
 		if err != nil {
 			return err
 		}
@@ -354,18 +280,13 @@ func (s *Store) Balances(ctx context.Context,
 
 // Tallies implements store.Store.
 func (s *Store) Tallies(ctx context.Context, after footnote.Tally, limit int) ([]footnote.Tally, error) {
-	return collect(ctx, s, "read balances", func(row pgx.CollectableRow) (t footnote.Tally, err error) {
-		err = row.Scan(&t.Org, &t.User, &t.Stream, &t.Day, &t.Spent.MicroUSD, &t.Spent.Tokens, &t.Reserved.MicroUSD,
-			&t.Reserved.Tokens)
-		return t, err
-	}, sqlTallies, after.Org, after.User, after.Stream, after.Day, max(limit, 0))
+	return collect(ctx, s, "read balances", scan[footnote.Tally], sqlTallies, after.Org, after.User, after.Stream,
+		after.Day, max(limit, 0))
 }
 
 // Running implements store.Store.
 func (s *Store) Running(ctx context.Context, org, user string) (n int, err error) {
-	err = s.do(ctx, "count runs", func(ctx context.Context, c *pgxpool.Conn) error {
-		return c.QueryRow(ctx, sqlRunning, org, user).Scan(&n)
-	})
+	n, _, err = value[int](ctx, s, "count runs", sqlRunning, org, user)
 	return n, err
 }
 
@@ -428,9 +349,9 @@ func (st *settlement) queue(b *pgx.Batch) {
 		b.Queue(sqlSettled, st.ids)
 	}
 	if len(st.kept) > 0 {
-		b.Queue(sqlReserve, reservationRowsOf(st.kept).args()...)
+		b.Queue(sqlReserve, columns(sorted(st.kept))...)
 	}
 	if len(st.changes) > 0 {
-		b.Queue(sqlChange, rowsOf(st.changes).args()...)
+		b.Queue(sqlChange, columns(st.changes.Tallies())...)
 	}
 }

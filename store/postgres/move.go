@@ -5,7 +5,6 @@ import (
 	"hash/fnv"
 	"iter"
 	"math/rand/v2"
-	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -41,30 +40,14 @@ const (
 
 // Walk implements store.Movable.
 func (s *Store) Walk(ctx context.Context, after string, limit int) ([]store.Stream, error) {
-	if !validText(after) {
-		return nil, store.ErrNoStream(after)
-	}
 	return s.heads(ctx, "walk", sqlWalk, after, max(limit, 0))
 }
 
 // Digests implements store.Movable.
-func (s *Store) Digests(ctx context.Context, stream string) (list []footnote.Digest, err error) {
-	if !validText(stream) {
-		return nil, store.ErrNoStream(stream)
-	}
-	exists := true
-	err = s.do(ctx, "list the blobs of "+stream, func(ctx context.Context, c *pgxpool.Conn) error {
-		rows, err := c.Query(ctx, sqlDigests, stream)
-		if err != nil {
-			return err
-		}
-		if list, err = pgx.CollectRows(rows, pgx.RowTo[string]); err != nil || len(list) > 0 {
-			return err
-		}
-		return c.QueryRow(ctx, sqlExists, stream).Scan(&exists)
-	})
-	if err == nil && !exists {
-		err = store.ErrNoStream(stream)
+func (s *Store) Digests(ctx context.Context, stream string) ([]footnote.Digest, error) {
+	list, err := collect(ctx, s, "list the blobs of "+stream, pgx.RowTo[string], sqlDigests, stream)
+	if err == nil && len(list) == 0 {
+		err = s.mustExist(ctx, stream)
 	}
 	return list, err
 }
@@ -82,7 +65,7 @@ func (s *Store) Import(ctx context.Context, st store.Stream, events iter.Seq2[fo
 	ctx, cancel := context.WithTimeoutCause(ctx, importTime, errSlow)
 	defer cancel()
 	err := s.pool.AcquireFunc(ctx, func(c *pgxpool.Conn) error {
-		return pgx.BeginTxFunc(ctx, c, pgx.TxOptions{IsoLevel: pgx.ReadCommitted}, func(tx pgx.Tx) error {
+		return pgx.BeginTxFunc(ctx, c, readCommitted, func(tx pgx.Tx) error {
 			var n int64
 			err := tx.QueryRow(ctx, sqlImportStream, st.ID, st.Kind, st.Org, st.User, st.ClientID, st.Assistant,
 				st.Title, store.Fold(st.Title), st.Last,
@@ -97,10 +80,7 @@ func (s *Store) Import(ctx context.Context, st store.Stream, events iter.Seq2[fo
 				if err != nil {
 					return err
 				}
-				if b.Data == nil {
-					b.Data = []byte{} // empty, not NULL
-				}
-				if _, err := tx.Exec(ctx, sqlImportBlob, n, b.Digest, b.Data); err != nil {
+				if _, err := tx.Exec(ctx, sqlImportBlob, n, b.Digest, notNil(b.Data)); err != nil {
 					return err
 				}
 			}
@@ -115,21 +95,20 @@ func importEvents(ctx context.Context, tx pgx.Tx, n int64, st store.Stream,
 	if err := importUse(ctx, tx, st, events); err != nil { // accounts are locked before positions, as everywhere
 		return err
 	}
-	var page eventRows
+	var page []newEvent
 	size := 0
 	send := func() error {
-		if len(page.stream) == 0 {
+		if len(page) == 0 {
 			return nil
 		}
-		_, err := tx.Exec(ctx, sqlEvents, page.args()...)
-		page, size = eventRows{}, 0
+		_, err := tx.Exec(ctx, sqlEvents, insertEvents(page)...)
+		page, size = nil, 0
 		return err
 	}
 	err := store.EachImported(st, events, func(ev footnote.Event, kind string, body []byte) error {
-		page.stream, page.seq, page.write = append(page.stream, n), append(page.seq, ev.Seq), append(page.write, nil)
-		page.time, page.run, page.kind = append(page.time, ev.Time), append(page.run, ev.Run), append(page.kind, kind)
-		page.body = append(page.body, strings.ReplaceAll(strings.ToValidUTF8(string(body), "\uFFFD"), "\x00", "\uFFFD"))
-		if size += len(body); len(page.seq) >= importPage || size >= importBytes {
+		page = append(page, newEvent{Stream: n, Seq: ev.Seq, Time: ev.Time, Run: ev.Run, Kind: kind,
+			Body: store.CleanText(string(body))})
+		if size += len(body); len(page) >= importPage || size >= importBytes {
 			return send()
 		}
 		return nil
@@ -152,7 +131,7 @@ func importUse(ctx context.Context, tx pgx.Tx, st store.Stream, events iter.Seq2
 	if len(used) == 0 {
 		return nil
 	}
-	_, err := tx.Exec(ctx, sqlChange, rowsOf(used).args()...)
+	_, err := tx.Exec(ctx, sqlChange, columns(used.Tallies())...)
 	return err
 }
 

@@ -21,14 +21,21 @@ func TestPlans(t *testing.T) {
 		sql  string
 		args []any
 	}{
-		{sqlGet, []any{"c"}}, {sqlFind, []any{"o", "u", "k", "c"}}, {sqlList, []any{"o", "u", "", now, "c", "", 10}},
-		{
-			sqlUnfinished, []any{now, 10},
-		}, {sqlPage, []any{"c", 5}}, {sqlBlob, []any{"c", "d"}}, {sqlTail, []any{5, 10}}, {sqlCursor, []any{"x"}},
-		{sqlWritten, []any{"c", 1, 1}}, {sqlCreatedBy, []any{"c", 1}},
-		{
-			sqlReserved, []any{"c"},
-		}, {sqlOverdue, []any{5}}, {sqlRunning, []any{"o", "u"}}, {sqlUnreserve, []any{"r", true}},
+		{sqlGet, []any{"c"}},
+		{sqlFind, []any{"o", "u", "k", "c"}},
+		{sqlList, []any{"o", "u", "", now, "c", 10}},
+		{sqlMessages, []any{"c"}},
+		{sqlUnfinished, []any{now, 10}},
+		{sqlPage, []any{"c", 5}},
+		{sqlBlob, []any{"c", "d"}},
+		{sqlTail, []any{5, 10}},
+		{sqlCursor, []any{"x"}},
+		{sqlWritten, []any{"c", 1, 1}},
+		{sqlCreatedBy, []any{"c", 1}},
+		{sqlReserved, []any{"c"}},
+		{sqlOverdue, []any{5}},
+		{sqlRunning, []any{"o", "u"}},
+		{sqlUnreserve, []any{"r", true}},
 	} {
 		plan := explain(t, s, q.sql, q.args)
 		for _, bad := range []string{"Seq Scan", "Sort"} {

@@ -20,9 +20,12 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
+	"unicode/utf8"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -36,8 +39,6 @@ import (
 type Options struct {
 	// Logger receives warnings about the database. Default: discard them.
 	Logger *slog.Logger
-	// Conns is the maximum number of connections, besides the one for appends. Default 8, or pool_max_conns of the URL.
-	Conns int
 	// Patience is how long the store tries to find out the outcome of a commit after the connection broke. Default 9 s.
 	Patience time.Duration
 	// Damaged, if set, is called once for each event that cannot be read.
@@ -93,9 +94,6 @@ func open(ctx context.Context, url string, opts Options) (*Store, error) {
 	if opts.Logger == nil {
 		opts.Logger = slog.New(slog.DiscardHandler)
 	}
-	if opts.Conns > 0 {
-		c.MaxConns = int32(opts.Conns)
-	}
 	if opts.Patience <= 0 {
 		opts.Patience = 9 * time.Second
 	}
@@ -125,14 +123,11 @@ func open(ctx context.Context, url string, opts Options) (*Store, error) {
 
 // readClock reads the database's clock.
 func (s *Store) readClock(ctx context.Context) error {
-	return s.do(ctx, "read the clock", func(ctx context.Context, c *pgxpool.Conn) error {
-		var now time.Time
-		if err := c.QueryRow(ctx, sqlNow).Scan(&now); err != nil {
-			return err
-		}
+	now, _, err := value[time.Time](ctx, s, "read the clock", sqlNow)
+	if err == nil {
 		s.setClock(now)
-		return nil
-	})
+	}
+	return err
 }
 
 // Close closes the store after the accepted writes have ended. It may be called twice. Other methods fail from then on.
@@ -168,11 +163,12 @@ func (s *Store) do(ctx context.Context, doing string, f func(ctx context.Context
 	if err := s.usable(ctx); err != nil {
 		return err
 	}
-	return s.doAnyway(ctx, doing, f)
+	return s.doWhileClosing(ctx, doing, f)
 }
 
-// doAnyway is do, but also works while the store closes.
-func (s *Store) doAnyway(ctx context.Context, doing string, f func(ctx context.Context, c *pgxpool.Conn) error) error {
+// doWhileClosing is do, but also works while the store closes.
+func (s *Store) doWhileClosing(ctx context.Context, doing string,
+	f func(ctx context.Context, c *pgxpool.Conn) error) error {
 	limited, cancel := context.WithTimeoutCause(ctx, callTime, errSlow)
 	defer cancel()
 	var err error
@@ -207,6 +203,65 @@ func (s *Store) doAnyway(ctx context.Context, doing string, f func(ctx context.C
 	return translate(ctx, doing, err)
 }
 
+// exec runs a statement, and returns the number of rows that it changed.
+func (s *Store) exec(ctx context.Context, doing, sql string, args ...any) (changed int64, err error) {
+	if !storable(args) {
+		return 0, s.usable(ctx)
+	}
+	err = s.do(ctx, doing, func(ctx context.Context, c *pgxpool.Conn) error {
+		tag, err := c.Exec(ctx, sql, args...)
+		changed = tag.RowsAffected()
+		return err
+	})
+	return changed, err
+}
+
+// value returns the value of the only column of the only row of a query. found is false if there is no row.
+func value[T any](ctx context.Context, s *Store, doing, sql string, args ...any) (v T, found bool, err error) {
+	if !storable(args) {
+		return v, false, s.usable(ctx)
+	}
+	err = s.do(ctx, doing, func(ctx context.Context, c *pgxpool.Conn) error {
+		return c.QueryRow(ctx, sql, args...).Scan(&v)
+	})
+	if errors.Is(err, pgx.ErrNoRows) {
+		return v, false, nil
+	}
+	return v, err == nil, err
+}
+
+// collect returns the rows of a query.
+func collect[T any](ctx context.Context, s *Store, doing string, scan pgx.RowToFunc[T], sql string,
+	args ...any) (list []T, err error) {
+	if !storable(args) {
+		return nil, s.usable(ctx)
+	}
+	err = s.do(ctx, doing, func(ctx context.Context, c *pgxpool.Conn) error {
+		rows, err := c.Query(ctx, sql, args...)
+		if err != nil {
+			return err
+		}
+		list, err = pgx.CollectRows(rows, scan)
+		return err
+	})
+	return list, err
+}
+
+// storable reports whether Postgres can store all texts in args. Without that no row has them.
+func storable(args []any) bool {
+	return !slices.ContainsFunc(args, func(arg any) bool {
+		text, ok := arg.(string)
+		return ok && !validText(text)
+	})
+}
+
+// validText reports whether Postgres can store all values. A value that it cannot store is not in the database.
+func validText(values ...string) bool {
+	return !slices.ContainsFunc(values, func(v string) bool {
+		return strings.Contains(v, "\x00") || !utf8.ValidString(v)
+	})
+}
+
 // Ping implements store.Store. It writes, unless something was committed within the last second.
 func (s *Store) Ping(ctx context.Context) error {
 	if err := s.usable(ctx); err != nil {
@@ -215,10 +270,8 @@ func (s *Store) Ping(ctx context.Context) error {
 	if age := time.Now().UnixNano() - s.committed.Load(); age >= 0 && age < int64(time.Second) {
 		return nil
 	}
-	return s.do(ctx, "ping", func(ctx context.Context, c *pgxpool.Conn) error {
-		_, err := c.Exec(ctx, `UPDATE footnote.ping SET at = clock_timestamp()`)
-		return err
-	})
+	_, err := s.exec(ctx, "ping", `UPDATE footnote.ping SET at = clock_timestamp()`)
+	return err
 }
 
 // fatal reports whether the outcome of a commit that returned err is unknown. After an ordinary error of the server the

@@ -5,9 +5,7 @@ import (
 	"errors"
 	"iter"
 	"math"
-	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgtype"
@@ -26,8 +24,10 @@ const (
 		WHERE org_id = $1 AND user_id = $2 AND kind = $3 AND client_id = $4 AND client_id <> ''`
 	sqlList = `SELECT ` + headColumns + ` FROM footnote.streams
 		WHERE org_id = $1 AND user_id = $2 AND ($3 = '' OR kind = $3) AND (updated_at, id) < ($4, $5)
-			AND strpos(title_fold, $6) > 0
-		ORDER BY updated_at DESC, id DESC LIMIT $7`
+		ORDER BY updated_at DESC, id DESC LIMIT $6`
+	sqlMessages = `SELECT seq, kind, body FROM footnote.events
+		WHERE stream = (SELECT n FROM footnote.streams WHERE id = $1) AND kind IN (` + store.SearchedSQL + `)
+		ORDER BY seq`
 	sqlUnfinished = `SELECT ` + headColumns + ` FROM footnote.streams
 		WHERE run_state <> '' AND (run_state = 'running' AND (lease_expires IS NULL OR lease_expires <= $1)
 			OR run_state = 'parked' AND deadline < $1)
@@ -42,25 +42,14 @@ const (
 				AND seq <= (SELECT last FROM footnote.streams WHERE id = $1) ORDER BY seq LIMIT 256
 		) page WHERE before < 1048576 ORDER BY seq`
 
-	sqlLast   = `SELECT last FROM footnote.streams WHERE id = $1`
-	sqlExists = `SELECT EXISTS (SELECT 1 FROM footnote.streams WHERE id = $1)`
-	sqlBlob   = `SELECT data FROM footnote.blobs WHERE stream = (SELECT n FROM footnote.streams WHERE id = $1) AND ` +
+	sqlLast = `SELECT last FROM footnote.streams WHERE id = $1`
+	sqlBlob = `SELECT data FROM footnote.blobs WHERE stream = (SELECT n FROM footnote.streams WHERE id = $1) AND ` +
 		`digest = $2`
 	sqlTail = `SELECT e.position, s.id, s.org_id, s.user_id, e.seq, e.time, e.run, e.kind, e.body
 		FROM (SELECT * FROM footnote.events WHERE position > $1 ORDER BY position LIMIT $2) e
 		JOIN footnote.streams s ON s.n = e.stream ORDER BY e.position`
 	sqlCursor = `SELECT position FROM footnote.cursors WHERE name = $1`
 )
-
-// validText reports whether Postgres can store all values. A value that it cannot store is not in the database.
-func validText(values ...string) bool {
-	for _, v := range values {
-		if strings.IndexByte(v, 0) >= 0 || !utf8.ValidString(v) {
-			return false
-		}
-	}
-	return true
-}
 
 // scanHead reads the row of a head. An infinite time becomes a time that store.Damage rejects.
 func scanHead(row pgx.CollectableRow) (h store.Stream, err error) {
@@ -96,20 +85,6 @@ func (s *Store) scanEvent(rows pgx.Rows, stream *string, body *pgtype.DriverByte
 	return s.damage.Event(r), nil
 }
 
-// collect reads all rows of a query.
-func collect[T any](ctx context.Context, s *Store, doing string, scan pgx.RowToFunc[T], sql string,
-	args ...any) (list []T, err error) {
-	err = s.do(ctx, doing, func(ctx context.Context, c *pgxpool.Conn) error {
-		rows, err := c.Query(ctx, sql, args...)
-		if err != nil {
-			return err
-		}
-		list, err = pgx.CollectRows(rows, scan)
-		return err
-	})
-	return list, err
-}
-
 // heads reads heads and reports damaged ones.
 func (s *Store) heads(ctx context.Context, doing, sql string, args ...any) ([]store.Stream, error) {
 	heads, err := collect(ctx, s, doing, scanHead, sql, args...)
@@ -120,18 +95,8 @@ func (s *Store) heads(ctx context.Context, doing, sql string, args ...any) ([]st
 }
 
 // head reads one head. id is only for the error message.
-func (s *Store) head(ctx context.Context, id, sql string, args ...string) (store.Stream, error) {
-	if err := s.usable(ctx); err != nil {
-		return store.Stream{}, err
-	}
-	values := make([]any, len(args))
-	for i, arg := range args {
-		values[i] = arg
-	}
-	if !validText(args...) {
-		return store.Stream{}, store.ErrNoStream(id)
-	}
-	heads, err := s.heads(ctx, "get "+id, sql, values...)
+func (s *Store) head(ctx context.Context, id, sql string, args ...any) (store.Stream, error) {
+	heads, err := s.heads(ctx, "get "+id, sql, args...)
 	if err == nil && len(heads) == 0 {
 		err = store.ErrNoStream(id)
 	}
@@ -153,22 +118,52 @@ func (s *Store) Find(ctx context.Context, org, user, kind, clientID string) (sto
 
 // List implements store.Store.
 func (s *Store) List(ctx context.Context, p store.Page) ([]store.Stream, string, error) {
+	if p.Query == "" {
+		return s.list(ctx, p)
+	}
+	if _, _, err := store.From(p); err != nil {
+		return nil, "", err
+	}
+	return store.Search(ctx, p, func(p store.Page) ([]store.Stream, string, error) { return s.list(ctx, p) },
+		func(ids []string, each func(store.Message) bool) error { return s.messages(ctx, ids, each) })
+}
+
+// messages reads the events that a search reads, in one round trip.
+func (s *Store) messages(ctx context.Context, ids []string, each func(store.Message) bool) error {
+	if len(ids) == 0 {
+		return nil
+	}
+	return s.do(ctx, "search messages", func(ctx context.Context, c *pgxpool.Conn) error {
+		var batch pgx.Batch
+		for _, id := range ids {
+			batch.Queue(sqlMessages, id).Query(func(rows pgx.Rows) error {
+				for rows.Next() {
+					m := store.Message{Stream: id}
+					if err := rows.Scan(&m.Seq, &m.Kind, (*pgtype.DriverBytes)(&m.Body)); err != nil {
+						return err
+					}
+					if !each(m) {
+						return context.Cause(ctx)
+					}
+				}
+				return rows.Err()
+			})
+		}
+		return c.SendBatch(ctx, &batch).Close()
+	})
+}
+
+// list lists streams without a query.
+func (s *Store) list(ctx context.Context, p store.Page) ([]store.Stream, string, error) {
 	updated, id, err := store.From(p)
 	if err != nil {
 		return nil, "", err
-	}
-	if err := s.usable(ctx); err != nil {
-		return nil, "", err
-	}
-	query := store.Fold(p.Query)
-	if !validText(query) {
-		return nil, "", nil
 	}
 	if p.Before == "" {
 		id = "\U0010FFFF" // sorts after all ids, even those of damaged heads
 	}
 	// With the stored times, even if those are wrong, because they define the order.
-	heads, err := collect(ctx, s, "list", scanHead, sqlList, p.Org, p.User, p.Kind, cursorTime(updated), id, query,
+	heads, err := collect(ctx, s, "list", scanHead, sqlList, p.Org, p.User, p.Kind, cursorTime(updated), id,
 		p.Limit+1)
 	if err != nil {
 		return nil, "", err
@@ -232,9 +227,6 @@ func (s *Store) Events(ctx context.Context, stream string, after int64) iter.Seq
 
 // page reads the next events.
 func (s *Store) page(ctx context.Context, stream string, after int64) (page []footnote.Event, err error) {
-	if err := s.usable(ctx); err != nil {
-		return nil, err
-	}
 	if !validText(stream) {
 		return nil, store.ErrNoStream(stream)
 	}
@@ -278,34 +270,27 @@ func (s *Store) collect(rows pgx.Rows, stream string, last int64) (page []footno
 	return page, rows.Err()
 }
 
+// mustExist returns an error if a stream does not exist.
+func (s *Store) mustExist(ctx context.Context, stream string) error {
+	_, found, err := value[int64](ctx, s, "look for "+stream, sqlLast, stream)
+	if err == nil && !found {
+		err = store.ErrNoStream(stream)
+	}
+	return err
+}
+
 // Blob implements store.Store.
 func (s *Store) Blob(ctx context.Context, stream string, d footnote.Digest) (data []byte, err error) {
-	if err := s.usable(ctx); err != nil {
-		return nil, err
-	}
-	if !validText(stream) {
-		return nil, store.ErrNoStream(stream)
-	}
-	if !validText(d) {
-		return nil, store.ErrNoBlob(d)
-	}
-	exists := true
-	err = s.do(ctx, "read a blob of "+stream, func(ctx context.Context, c *pgxpool.Conn) error {
-		err := c.QueryRow(ctx, sqlBlob, stream, d).Scan(&data)
-		if !errors.Is(err, pgx.ErrNoRows) {
-			return err
-		}
-		if err := c.QueryRow(ctx, sqlExists, stream).Scan(&exists); err != nil {
-			return err
-		}
-		return store.ErrNoBlob(d)
-	})
-	switch {
-	case !exists:
-		return nil, store.ErrNoStream(stream)
-	case damaged(err):
+	data, found, err := value[[]byte](ctx, s, "read a blob of "+stream, sqlBlob, stream, d)
+	if damaged(err) {
 		return nil, s.damage.LostBlob(stream, d, err.Error())
-	case err != nil:
+	}
+	if err == nil && !found {
+		if err = s.mustExist(ctx, stream); err == nil {
+			err = store.ErrNoBlob(d)
+		}
+	}
+	if err != nil {
 		return nil, err
 	}
 	return s.damage.Blob(stream, d, data)
@@ -343,15 +328,6 @@ func (s *Store) Tail(ctx context.Context, after int64, limit int) (events []stor
 
 // Cursor implements store.Store.
 func (s *Store) Cursor(ctx context.Context, name string) (position int64, err error) {
-	if err := s.usable(ctx); err != nil || !validText(name) {
-		return 0, err
-	}
-	err = s.do(ctx, "read cursor "+name, func(ctx context.Context, c *pgxpool.Conn) error {
-		err := c.QueryRow(ctx, sqlCursor, name).Scan(&position)
-		if errors.Is(err, pgx.ErrNoRows) {
-			return nil
-		}
-		return err
-	})
+	position, _, err = value[int64](ctx, s, "read cursor "+name, sqlCursor, name)
 	return position, err
 }

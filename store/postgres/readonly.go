@@ -83,8 +83,7 @@ func (v *servers) connected(_ context.Context, conn *pgx.Conn) error {
 
 // prepare rejects connections to servers that reject writes, at once or when their time has passed.
 func (v *servers) prepare(_ context.Context, conn *pgx.Conn) (bool, error) {
-	until, ok := conn.PgConn().CustomData()[forReading].(time.Time)
-	if ok {
+	if until, ok := conn.PgConn().CustomData()[forReading].(time.Time); ok {
 		return time.Now().Before(until), nil
 	}
 	return !rejectsWrites(conn.PgConn()), nil

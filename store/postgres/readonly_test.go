@@ -77,7 +77,7 @@ func fill(t *testing.T, s *Store) {
 	t.Helper()
 	blob := []byte("blob")
 	_, err := s.CreateAppend(t.Context(), conversation("c"), store.Append{Bodies: say("x"),
-		Blobs: map[footnote.Digest][]byte{store.DigestOf(blob): blob}})
+		Blobs: map[footnote.Digest][]byte{footnote.DigestOf(blob): blob}})
 	must(t, err)
 	must(t, s.SetCursor(t.Context(), "there", 1))
 }
@@ -103,7 +103,7 @@ func reads(t *testing.T, s *Store) {
 	if err != nil || len(heads) != 1 {
 		t.Errorf("List: %d streams, %v", len(heads), err)
 	}
-	blob, err := s.Blob(ctx, "c", store.DigestOf([]byte("blob")))
+	blob, err := s.Blob(ctx, "c", footnote.DigestOf([]byte("blob")))
 	if err != nil || string(blob) != "blob" {
 		t.Errorf("Blob: %q, %v", blob, err)
 	}

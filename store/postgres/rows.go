@@ -2,103 +2,128 @@ package postgres
 
 import (
 	"cmp"
+	"reflect"
 	"slices"
 	"time"
+
+	"github.com/jackc/pgx/v5"
 
 	"github.com/footnotehq/footnote/store"
 )
 
-// This file turns the writes of a batch into columns for the statements that write them together.
+// This file turns Go values into columns, for statements that write many rows together, and rows into Go values.
 
-// newStreamRows returns the rows of the streams to create, in the order in which all transactions create them.
-func newStreamRows(writes []*write) streamRows {
-	var creates []*write
-	for _, p := range writes {
-		if p.create != nil {
-			creates = append(creates, p)
+// leaves returns the fields of a struct in order. It returns the fields of a field that is a struct itself in its
+// place, unless it is a time.
+func leaves(v reflect.Value) (fields []reflect.Value) {
+	for i := range v.NumField() {
+		f := v.Field(i)
+		if f.Kind() == reflect.Struct && f.Type() != reflect.TypeFor[time.Time]() {
+			fields = append(fields, leaves(f)...)
+		} else {
+			fields = append(fields, f)
 		}
 	}
-	slices.SortFunc(creates, func(a, b *write) int {
-		return cmp.Or(cmp.Compare(a.create.ClientID, b.create.ClientID), cmp.Compare(a.create.ID, b.create.ID))
-	})
-	var rows streamRows
-	for _, p := range creates {
-		rows.add(p)
+	return fields
+}
+
+// columns returns the leaves of structs as the arguments of unnest: a slice for each leaf.
+func columns[T any](rows []T) []any {
+	var zero T
+	var lists []reflect.Value
+	for _, leaf := range leaves(reflect.ValueOf(zero)) {
+		lists = append(lists, reflect.MakeSlice(reflect.SliceOf(leaf.Type()), len(rows), len(rows)))
 	}
+	for at, row := range rows {
+		for i, leaf := range leaves(reflect.ValueOf(row)) {
+			lists[i].Index(at).Set(leaf)
+		}
+	}
+	args := make([]any, len(lists))
+	for i, list := range lists {
+		args[i] = list.Interface()
+	}
+	return args
+}
+
+// scan reads a row into the leaves of a struct, with times in UTC.
+func scan[T any](row pgx.CollectableRow) (v T, err error) {
+	var to []any
+	for _, leaf := range leaves(reflect.ValueOf(&v).Elem()) {
+		to = append(to, leaf.Addr().Interface())
+	}
+	err = row.Scan(to...)
+	for _, field := range to {
+		if t, ok := field.(*time.Time); ok {
+			*t = t.UTC()
+		}
+	}
+	return v, err
+}
+
+// newStream is a row of sqlCreate: a new stream with the head that it has after its first events.
+type newStream struct {
+	ID, Kind, Org, User, ClientID, Assistant, Title, Fold string
+
+	Last       int64
+	Run, State string
+	Deadline   *time.Time
+	Token      int64
+	Owner      string
+	TTL        *int64
+	Write      int64
+}
+
+// newStreams returns the rows of the streams to create, in the order in which all transactions create them.
+func newStreams(writes []*write) (rows []newStream) {
+	for _, p := range writes {
+		if p.create == nil {
+			continue
+		}
+		s, c := p.create, p.change
+		title := store.CleanTitle(s.Title)
+		if c.SetTitle {
+			title = c.Title
+		}
+		token, owner, ttl := p.lease()
+		if token == nil {
+			token = new(int64(0))
+		}
+		rows = append(rows, newStream{s.ID, s.Kind, s.Org, s.User, s.ClientID, s.Assistant, title, store.Fold(title),
+			int64(len(p.a.Bodies)), c.Run, c.RunState, timeOrNull(c.Deadline), *token, owner, ttl, p.id})
+	}
+	slices.SortFunc(rows, func(a, b newStream) int {
+		return cmp.Or(cmp.Compare(a.ClientID, b.ClientID), cmp.Compare(a.ID, b.ID))
+	})
 	return rows
 }
 
-// streamRows are new streams with the heads that they have after their first events.
-type streamRows struct {
-	id, kind, org, user, client, assistant, title, fold []string
-	last                                                []int64
-	run, state                                          []string
-	deadline                                            []*time.Time
-	token                                               []int64
-	owner                                               []string
-	ttl                                                 []*int64
-	write                                               []int64
+// headChange is a row of sqlAdvance: the change of a head by an append.
+type headChange struct {
+	N, Count    int64
+	Time        time.Time
+	SetRun      bool
+	Run, State  string
+	Deadline    *time.Time
+	Title, Fold *string
+	Token       *int64
+	Owner       string
+	TTL         *int64
 }
 
-func (r *streamRows) add(p *write) {
-	s, c := p.create, p.change
-	title := store.CleanTitle(s.Title)
-	if c.SetTitle {
-		title = c.Title
-	}
-	token, owner, ttl := p.lease()
-	if token == nil {
-		token = new(int64(0))
-	}
-	r.id, r.kind, r.org, r.user = append(r.id, s.ID), append(r.kind, s.Kind), append(r.org, s.Org),
-		append(r.user, s.User)
-	r.client, r.assistant = append(r.client, s.ClientID), append(r.assistant, s.Assistant)
-	r.title, r.fold = append(r.title, title), append(r.fold, store.Fold(title))
-	r.last = append(r.last, int64(len(p.a.Bodies)))
-	r.run, r.state, r.deadline = append(r.run, c.Run), append(r.state, c.RunState),
-		append(r.deadline, timeOrNull(c.Deadline))
-	r.token, r.owner, r.ttl = append(r.token, *token), append(r.owner, owner), append(r.ttl, ttl)
-	r.write = append(r.write, p.id)
-}
-
-func (r *streamRows) args() []any {
-	return []any{r.id, r.kind, r.org, r.user, r.client, r.assistant, r.title, r.fold, r.last, r.run, r.state,
-		r.deadline,
-		r.token, r.owner, r.ttl, r.write}
-}
-
-// headRows are the changes of heads by appends.
-type headRows struct {
-	n, count    []int64
-	time        []time.Time
-	setRun      []bool
-	run, state  []string
-	deadline    []*time.Time
-	title, fold []*string
-	token       []*int64
-	owner       []string
-	ttl         []*int64
-}
-
-func (r *headRows) add(p *write) {
+// head returns the change of the stream's head. ok is false if there is none.
+func (p *write) head() (h headChange, ok bool) {
 	token, owner, ttl := p.lease()
 	if p.create != nil || len(p.a.Bodies) == 0 && token == nil {
-		return
+		return h, false
 	}
 	c := p.change
-	var title, fold *string
+	h = headChange{N: p.n, Count: int64(len(p.a.Bodies)), Time: p.time, SetRun: c.SetRun, Run: c.Run, State: c.RunState,
+		Deadline: timeOrNull(c.Deadline), Token: token, Owner: owner, TTL: ttl}
 	if c.SetTitle {
-		title, fold = &c.Title, new(store.Fold(c.Title))
+		h.Title, h.Fold = &c.Title, new(store.Fold(c.Title))
 	}
-	r.n, r.count, r.time = append(r.n, p.n), append(r.count, int64(len(p.a.Bodies))), append(r.time, p.time)
-	r.setRun, r.run, r.state = append(r.setRun, c.SetRun), append(r.run, c.Run), append(r.state, c.RunState)
-	r.deadline = append(r.deadline, timeOrNull(c.Deadline))
-	r.title, r.fold = append(r.title, title), append(r.fold, fold)
-	r.token, r.owner, r.ttl = append(r.token, token), append(r.owner, owner), append(r.ttl, ttl)
-}
-
-func (r *headRows) args() []any {
-	return []any{r.n, r.count, r.time, r.setRun, r.run, r.state, r.deadline, r.title, r.fold, r.token, r.owner, r.ttl}
+	return h, true
 }
 
 // lease returns the change of the stream's lease: none if token is nil, and a release if it is 0.
@@ -112,43 +137,46 @@ func (p *write) lease() (token *int64, owner string, ttl *int64) {
 	return nil, "", nil
 }
 
-type blobRows struct {
-	stream []int64
-	digest []string
-	data   [][]byte
+// newBlob is a row of sqlBlobs.
+type newBlob struct {
+	Stream int64
+	Digest string
+	Data   []byte
 }
 
-func (r *blobRows) add(p *write) {
+func (p *write) blobs() (rows []newBlob) {
 	for digest, data := range p.a.Blobs {
-		if data == nil {
-			data = []byte{} // empty, not NULL
-		}
-		r.stream, r.digest, r.data = append(r.stream, p.n), append(r.digest, digest), append(r.data, data)
+		rows = append(rows, newBlob{p.n, digest, notNil(data)})
 	}
+	return rows
 }
 
-type eventRows struct {
-	stream, seq []int64
-	write       []*int64 // only for the first event of a write
-	time        []time.Time
-	run, kind   []string
-	body        []string
+// newEvent is a row of sqlEvents.
+type newEvent struct {
+	Stream, Seq     int64
+	Write           *int64 // only for the first event of a write
+	Time            time.Time
+	Run, Kind, Body string
 }
 
-func (r *eventRows) add(p *write) {
+func (p *write) eventRows() (rows []newEvent) {
+	id := &p.id
 	for i, ev := range p.events {
-		var id *int64
-		if i == 0 {
-			id = &p.id
-		}
-		r.stream, r.seq, r.write = append(r.stream, p.n), append(r.seq, ev.Seq), append(r.write, id)
-		r.time, r.run = append(r.time, ev.Time), append(r.run, ev.Run)
-		r.kind, r.body = append(r.kind, p.kinds[i]), append(r.body, p.data[i])
+		rows = append(rows, newEvent{p.n, ev.Seq, id, ev.Time, ev.Run, p.kinds[i], p.data[i]})
+		id = nil
 	}
+	return rows
 }
 
-func (r *eventRows) args() []any {
-	return []any{r.stream, r.seq, r.write, r.time, r.run, r.kind, r.body, int64(lockPosition)}
+// insertEvents returns the arguments of sqlEvents.
+func insertEvents(rows []newEvent) []any { return append(columns(rows), int64(lockPosition)) }
+
+// notNil returns data as it is stored: empty rather than NULL.
+func notNil(data []byte) []byte {
+	if data == nil {
+		return []byte{}
+	}
+	return data
 }
 
 // timeOrNull returns t as it is stored; the zero time is NULL.

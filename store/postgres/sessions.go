@@ -2,11 +2,7 @@ package postgres
 
 import (
 	"context"
-	"errors"
 	"time"
-
-	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgxpool"
 )
 
 const (
@@ -21,28 +17,18 @@ const (
 
 // AddSession stores the session of a page for a time, by the database's clock.
 func (s *Store) AddSession(ctx context.Context, id, sealed []byte, lifetime time.Duration) error {
-	return s.do(ctx, "begin a session", func(ctx context.Context, c *pgxpool.Conn) error {
-		_, err := c.Exec(ctx, sqlAddSession, id, sealed, lifetime)
-		return err
-	})
+	_, err := s.exec(ctx, "begin a session", sqlAddSession, id, sealed, lifetime)
+	return err
 }
 
 // Session returns the value that AddSession stored, or nil if there is none or it has expired.
 func (s *Store) Session(ctx context.Context, id []byte) (sealed []byte, err error) {
-	err = s.do(ctx, "look for a session", func(ctx context.Context, c *pgxpool.Conn) error {
-		err := c.QueryRow(ctx, sqlSession, id).Scan(&sealed)
-		if errors.Is(err, pgx.ErrNoRows) {
-			return nil
-		}
-		return err
-	})
+	sealed, _, err = value[[]byte](ctx, s, "look for a session", sqlSession, id)
 	return sealed, err
 }
 
 // EndSession deletes a session, if it exists.
 func (s *Store) EndSession(ctx context.Context, id []byte) error {
-	return s.do(ctx, "end a session", func(ctx context.Context, c *pgxpool.Conn) error {
-		_, err := c.Exec(ctx, sqlEndSession, id)
-		return err
-	})
+	_, err := s.exec(ctx, "end a session", sqlEndSession, id)
+	return err
 }

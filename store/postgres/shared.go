@@ -4,9 +4,6 @@ import (
 	"context"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgxpool"
-
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/store"
 )
@@ -29,24 +26,14 @@ func (s *Store) AskStop(ctx context.Context, stream, run, by string) error {
 	if !validText(stream, run, by) {
 		return store.ErrNoStream(stream)
 	}
-	return s.do(ctx, "ask to stop "+stream, func(ctx context.Context, c *pgxpool.Conn) error {
-		_, err := c.Exec(ctx, sqlAskStop, run, stream, by)
-		return err
-	})
+	_, err := s.exec(ctx, "ask to stop "+stream, sqlAskStop, run, stream, by)
+	return err
 }
 
 // StopsAsked returns the stop requests for runs whose lease owner holds; with an empty owner, those for runs without a
 // lease.
-func (s *Store) StopsAsked(ctx context.Context, owner string) (asked []footnote.StopAsked, err error) {
-	err = s.do(ctx, "look for stops", func(ctx context.Context, c *pgxpool.Conn) error {
-		rows, err := c.Query(ctx, sqlStopsAsked, owner)
-		if err != nil {
-			return err
-		}
-		asked, err = pgx.CollectRows(rows, pgx.RowToStructByPos[footnote.StopAsked])
-		return err
-	})
-	return asked, err
+func (s *Store) StopsAsked(ctx context.Context, owner string) ([]footnote.StopAsked, error) {
+	return collect(ctx, s, "look for stops", scan[footnote.StopAsked], sqlStopsAsked, owner)
 }
 
 // clockReading is a reading of the database's clock, and the local time when it arrived.

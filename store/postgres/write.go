@@ -18,14 +18,13 @@ import (
 
 // write is a Create, an Append or both for the writer. The caller's goroutine encodes it.
 type write struct {
-	create *store.Stream // nil for an append to an existing stream
-	a      store.Append
-	kinds  []string
-	data   []string
-	change store.Change
-	size   int   // bytes of bodies and blobs
-	id     int64 // random; recognises the write when it is repeated
-	retry  bool  // an earlier attempt, perhaps of an earlier call, may have been committed
+	create      *store.Stream // nil for an append to an existing stream
+	a           store.Append
+	kinds, data []string
+	change      store.Change
+	size        int   // bytes of bodies and blobs
+	id          int64 // random; recognises the write when it is repeated
+	retry       bool  // an earlier attempt, perhaps of an earlier call, may have been committed
 
 	// Set by the transaction.
 	n       int64 // the stream's number in the tables
@@ -66,7 +65,7 @@ func (s *Store) Create(ctx context.Context, st store.Stream) error {
 	if err != nil {
 		return err
 	}
-	return s.put(ctx, "create "+st.ID, p)
+	return enqueue(ctx, s.queue, "create "+st.ID, p)
 }
 
 // CreateAppend implements store.Store.
@@ -79,7 +78,7 @@ func (s *Store) CreateAppend(ctx context.Context, st store.Stream, a store.Appen
 	if err != nil {
 		return nil, err
 	}
-	if err := s.put(ctx, "create "+st.ID, p); err != nil {
+	if err := enqueue(ctx, s.queue, "create "+st.ID, p); err != nil {
 		return nil, err
 	}
 	return p.events, nil
@@ -95,7 +94,7 @@ func (s *Store) Append(ctx context.Context, a store.Append) ([]footnote.Event, e
 	if err != nil {
 		return nil, err
 	}
-	if err := s.put(ctx, "append to "+a.Stream, p); err != nil {
+	if err := enqueue(ctx, s.queue, "append to "+a.Stream, p); err != nil {
 		return nil, err
 	}
 	return p.events, nil
@@ -186,18 +185,12 @@ func decide(ctx context.Context, conn *pgx.Conn, writes []*write) error {
 		})
 		b.Queue(sqlNow).QueryRow(func(row pgx.Row) error { return row.Scan(&now) })
 	}
-	if news := newStreamRows(writes); len(news.id) > 0 {
-		b.Queue(sqlCreate, news.args()...).Query(func(rows pgx.Rows) error { return readCreated(rows, byID) })
+	if news := newStreams(writes); len(news) > 0 {
+		b.Queue(sqlCreate, columns(news)...).Query(func(rows pgx.Rows) error { return readCreated(rows, byID) })
 	}
 	reserved := map[string]footnote.Reservation{}
 	if settle := reservationsOf(writes); len(settle) > 0 {
-		b.Queue(sqlToSettle, settle).Query(func(rows pgx.Rows) error {
-			found, err := pgx.CollectRows(rows, scanReservation)
-			for _, r := range found {
-				reserved[r.ID] = r
-			}
-			return err
-		})
+		b.Queue(sqlToSettle, settle).Query(reservationsInto(reserved))
 	}
 	if err := conn.SendBatch(ctx, b).Close(); err != nil {
 		return err
@@ -295,9 +288,9 @@ func (p *write) number() {
 
 // perform is the second half of a transaction: it does the writes that were not refused, and commits.
 func perform(ctx context.Context, conn *pgx.Conn, writes []*write) error {
-	var heads headRows
-	var blobs blobRows
-	var events eventRows
+	var heads []headChange
+	var blobs []newBlob
+	var events []newEvent
 	money := settlement{changes: store.Changes{}, kept: map[string]footnote.Reservation{}}
 	todo := false
 	for _, p := range writes {
@@ -306,9 +299,11 @@ func perform(ctx context.Context, conn *pgx.Conn, writes []*write) error {
 		}
 		todo = true
 		p.number()
-		heads.add(p)
-		blobs.add(p)
-		events.add(p)
+		if h, ok := p.head(); ok {
+			heads = append(heads, h)
+		}
+		blobs = append(blobs, p.blobs()...)
+		events = append(events, p.eventRows()...)
 		money.add(p)
 	}
 	if !todo {
@@ -316,15 +311,15 @@ func perform(ctx context.Context, conn *pgx.Conn, writes []*write) error {
 		return err
 	}
 	b := &pgx.Batch{}
-	if len(heads.n) > 0 {
-		b.Queue(sqlAdvance, heads.args()...)
+	if len(heads) > 0 {
+		b.Queue(sqlAdvance, columns(heads)...)
 	}
-	if len(blobs.stream) > 0 {
-		b.Queue(sqlBlobs, blobs.stream, blobs.digest, blobs.data)
+	if len(blobs) > 0 {
+		b.Queue(sqlBlobs, columns(blobs)...)
 	}
 	money.queue(b)
-	if len(events.stream) > 0 {
-		b.Queue(sqlEvents, events.args()...)
+	if len(events) > 0 {
+		b.Queue(sqlEvents, insertEvents(events)...)
 	}
 	b.Queue(sqlNoTimeout)
 	b.Queue("COMMIT").Exec(func(tag pgconn.CommandTag) error {

@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/internal/pause"
 	"github.com/footnotehq/footnote/store"
 	"github.com/footnotehq/footnote/store/internal/group"
 )
@@ -32,14 +33,7 @@ type request = group.Request[*write]
 // serve writes the requests of the queue until it is closed and empty.
 func (w *writer) serve() {
 	defer w.drop()
-	for {
-		batch := w.s.queue.Next(maxBatch, batchFilter())
-		switch {
-		case batch == nil:
-			return
-		case len(batch) == 0: // all waiting writes were abandoned
-			continue
-		}
+	for batch := range w.s.queue.Batches(maxBatch, batchFilter) {
 		w.commit(batch)
 	}
 }
@@ -90,13 +84,7 @@ func writesOf(batch []*request) []*write {
 
 // finish finishes requests with the error of their transaction, or each with its own refusal.
 func finish(batch []*request, err error) {
-	for _, r := range batch {
-		if err != nil {
-			r.Finish(err)
-		} else {
-			r.Finish(r.Item.refused)
-		}
-	}
+	group.Finish(batch, err, func(p *write) error { return p.refused })
 }
 
 // transact writes a batch in one transaction and sets refused in its writes. After an error other than errUncertain,
@@ -215,9 +203,7 @@ func (w *writer) retry(ctx context.Context, writes []*write) error {
 		if err == nil || !errors.Is(err, errUncertain) && footnote.CodeOf(err) != footnote.StorageUnavailable {
 			return err
 		}
-		select {
-		case <-time.After(wait):
-		case <-ctx.Done():
+		if pause.For(ctx, wait) != nil {
 			return &footnote.Error{
 				Code: footnote.StorageUnavailable, Message: msgUncertain, RetryAfter: retryAfter, Err: err,
 			}
@@ -225,12 +211,9 @@ func (w *writer) retry(ctx context.Context, writes []*write) error {
 	}
 }
 
-// put passes a write to the writer and waits until it is committed or refused.
-func (s *Store) put(ctx context.Context, doing string, p *write) error {
-	if err := s.usable(ctx); err != nil {
-		return err
-	}
-	ok, err := s.queue.Do(ctx, p)
+// enqueue passes an item to the goroutine that serves a queue, and waits for its result.
+func enqueue[T any](ctx context.Context, queue *group.Queue[T], doing string, item T) error {
+	ok, err := queue.Do(ctx, item)
 	if !ok {
 		return store.ErrClosed()
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/internal/pause"
 	"github.com/footnotehq/footnote/store"
 )
 
@@ -38,7 +39,7 @@ type Log interface {
 // Person is an owner of conversations.
 type Person struct{ Org, User string }
 
-// Options configures a job. Log and Rules are required.
+// Options configures a job. Everything but Lead is required.
 type Options struct {
 	Log   Log
 	Rules Rules
@@ -52,7 +53,7 @@ type Options struct {
 	// Files deletes files of people without conversations.
 	Files func(ctx context.Context, rules Rules, active map[Person]bool) error
 	// Document reports whether a stream is a person's own document rather than a conversation. It is kept as long as
-	// the person has a conversation. Nil means that there are no documents.
+	// the person has a conversation.
 	Document func(head store.Stream) bool
 	// Note records a deletion.
 	Note   func(Deleted) error
@@ -83,27 +84,6 @@ func New(o Options) *Job {
 	if o.Lead == nil {
 		o.Lead = func(context.Context) (func(), bool, error) { return func() {}, true, nil }
 	}
-	if o.Before == nil {
-		o.Before = func(context.Context) error { return nil }
-	}
-	if o.After == nil {
-		o.After = func(context.Context, string) error { return nil }
-	}
-	if o.Files == nil {
-		o.Files = func(context.Context, Rules, map[Person]bool) error { return nil }
-	}
-	if o.Document == nil {
-		o.Document = func(store.Stream) bool { return false }
-	}
-	if o.Note == nil {
-		o.Note = func(Deleted) error { return nil }
-	}
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
-	if o.Now == nil {
-		o.Now = time.Now
-	}
 	return &Job{opts: o}
 }
 
@@ -120,7 +100,7 @@ func (j *Job) Run(ctx context.Context) {
 	if len(j.opts.Rules) == 0 {
 		return
 	}
-	for wait := firstDelay; pause(ctx, wait) == nil; wait = interval {
+	for wait := firstDelay; pause.For(ctx, wait) == nil; wait = interval {
 		n, err := j.Pass(ctx)
 		switch {
 		case ctx.Err() != nil:
@@ -129,17 +109,6 @@ func (j *Job) Run(ctx context.Context) {
 		case n > 0:
 			j.opts.Logger.Info("retention", "deleted", n)
 		}
-	}
-}
-
-func pause(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
 	}
 }
 
@@ -191,7 +160,7 @@ func (j *Job) Pass(ctx context.Context) (deleted int, err error) {
 			continue
 		}
 		if deleted++; deleted%batch == 0 {
-			if err := pause(ctx, batchPause); err != nil {
+			if err := pause.For(ctx, batchPause); err != nil {
 				return deleted, err
 			}
 		}
@@ -222,14 +191,7 @@ func (j *Job) deleteDocuments(ctx context.Context, documents []store.Stream, act
 		if active[Person{head.Org, head.User}] {
 			continue
 		}
-		switch err := j.opts.Log.DeleteAt(ctx, head.ID, head.Last); footnote.CodeOf(err) {
-		case "":
-			age, _ := j.opts.Rules.Age(head.Org)
-			if err := j.opts.Note(j.deleted(head, age)); err != nil {
-				return err
-			}
-		case footnote.Conflict, footnote.NotFound:
-		default:
+		if _, err := j.remove(ctx, head); err != nil {
 			return err
 		}
 	}
@@ -242,27 +204,26 @@ func (j *Job) expired(head store.Stream) bool {
 	return ok && head.RunState == "" && j.opts.Now().Sub(head.Updated) > age
 }
 
-// remove deletes a conversation, unless it has changed since it was read.
+// remove deletes a conversation or document, unless it has changed since it was read.
 func (j *Job) remove(ctx context.Context, head store.Stream) (gone bool, err error) {
 	switch err := j.opts.Log.DeleteAt(ctx, head.ID, head.Last); footnote.CodeOf(err) {
 	case "":
-	case footnote.Conflict, footnote.NotFound:
-		return footnote.CodeOf(err) == footnote.NotFound, nil
+	case footnote.NotFound:
+		return true, nil
+	case footnote.Conflict:
+		return false, nil
 	default:
 		return false, err
 	}
-	j.pending = append(j.pending, head.ID)
-	j.deleteFiles(ctx)
-	age, _ := j.opts.Rules.Age(head.Org)
-	return true, j.opts.Note(j.deleted(head, age))
-}
-
-func (j *Job) deleted(head store.Stream, age time.Duration) Deleted {
-	return Deleted{
-		Type: "retention", SessionID: head.ID, Timestamp: j.opts.Now().UTC().Format(time.RFC3339), Org: head.Org,
-		User:      head.User,
-		LastEvent: head.Updated.UTC().Format(time.RFC3339), Events: head.Last, Kept: age.String(),
+	if head.Kind == store.Conversation {
+		j.pending = append(j.pending, head.ID)
+		j.deleteFiles(ctx)
 	}
+	age, _ := j.opts.Rules.Age(head.Org)
+	return true, j.opts.Note(Deleted{
+		Type: "retention", SessionID: head.ID, Timestamp: j.opts.Now().UTC().Format(time.RFC3339), Org: head.Org,
+		User: head.User, LastEvent: head.Updated.UTC().Format(time.RFC3339), Events: head.Last, Kept: age.String(),
+	})
 }
 
 // deleteFiles deletes what deleted conversations have stored outside the log. Failures are retried in the next pass.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -36,6 +37,27 @@ func fixture(t *testing.T) (*sqlite.Store, *time.Time) {
 	return s, clock
 }
 
+// newJob returns a job whose other options do nothing.
+func newJob(o retention.Options) *retention.Job {
+	if o.Before == nil {
+		o.Before = func(context.Context) error { return nil }
+	}
+	if o.After == nil {
+		o.After = func(context.Context, string) error { return nil }
+	}
+	if o.Files == nil {
+		o.Files = func(context.Context, retention.Rules, map[retention.Person]bool) error { return nil }
+	}
+	if o.Document == nil {
+		o.Document = func(store.Stream) bool { return false }
+	}
+	if o.Note == nil {
+		o.Note = func(retention.Deleted) error { return nil }
+	}
+	o.Logger = slog.New(slog.DiscardHandler)
+	return retention.New(o)
+}
+
 // create creates a conversation with one message, the given events and a blob.
 func create(t *testing.T, s store.Store, id, org string, bodies ...footnote.Body) {
 	t.Helper()
@@ -44,7 +66,7 @@ func create(t *testing.T, s store.Store, id, org string, bodies ...footnote.Body
 	a := store.Append{
 		Run:    "r",
 		Bodies: append([]footnote.Body{footnote.UserMessage{Text: "Hi"}}, bodies...),
-		Blobs:  map[footnote.Digest][]byte{store.DigestOf(blob): blob},
+		Blobs:  map[footnote.Digest][]byte{footnote.DigestOf(blob): blob},
 	}
 	if _, err := s.CreateAppend(t.Context(), st, a); err != nil {
 		t.Fatal(err)
@@ -73,7 +95,7 @@ func TestRulePerOrganisation(t *testing.T) {
 	create(t, s, "acme-new", "acme")
 	var noted []retention.Deleted
 	var removed []string
-	j := retention.New(retention.Options{
+	j := newJob(retention.Options{
 		Log: s, Rules: retention.Rules{"acme": 30 * day, retention.Others: 90 * day},
 		Now:   func() time.Time { return *now },
 		Note:  func(d retention.Deleted) error { noted = append(noted, d); return nil },
@@ -127,7 +149,7 @@ func TestConversationChangedDuringPassIsKept(t *testing.T) {
 	s, now := fixture(t)
 	create(t, s, "a", "acme")
 	*now = now.Add(40 * day)
-	j := retention.New(retention.Options{
+	j := newJob(retention.Options{
 		Log:   changing{s, t},
 		Rules: retention.Rules{"acme": day},
 		Now:   func() time.Time { return *now },
@@ -145,7 +167,7 @@ func TestOnlyLeaderDeletes(t *testing.T) {
 	create(t, s, "a", "acme")
 	*now = now.Add(40 * day)
 	var active map[retention.Person]bool
-	j := retention.New(retention.Options{
+	j := newJob(retention.Options{
 		Log: s, Rules: retention.Rules{"acme": day}, Now: func() time.Time { return *now },
 		Lead:  func(context.Context) (func(), bool, error) { return nil, false, nil },
 		Files: func(_ context.Context, _ retention.Rules, a map[retention.Person]bool) error { active = a; return nil },
@@ -163,7 +185,7 @@ func TestFailedFileDeletionsAreRetried(t *testing.T) {
 	}
 	*now = now.Add(40 * day)
 	full, tried := true, map[string]int{}
-	j := retention.New(retention.Options{
+	j := newJob(retention.Options{
 		Log: s, Rules: retention.Rules{"acme": day}, Now: func() time.Time { return *now },
 		After: func(_ context.Context, id string) error {
 			if tried[id]++; full {
@@ -192,7 +214,7 @@ func TestFailingBeforePreventsDeletion(t *testing.T) {
 	create(t, s, "a", "acme")
 	*now = now.Add(40 * day)
 	full := errors.New("the disk is full")
-	j := retention.New(retention.Options{
+	j := newJob(retention.Options{
 		Log: s, Rules: retention.Rules{"acme": day}, Now: func() time.Time { return *now },
 		Before: func(context.Context) error { return full },
 	})
@@ -217,7 +239,7 @@ func TestDocumentsExpireAfterConversations(t *testing.T) {
 	}
 	*now = now.Add(40 * day)
 	create(t, s, "acme-new", "acme")
-	j := retention.New(retention.Options{
+	j := newJob(retention.Options{
 		Log: s, Rules: retention.Rules{"acme": 30 * day}, Now: func() time.Time { return *now },
 		Document: func(head store.Stream) bool { return head.ID == "draw_u" },
 	})
@@ -251,7 +273,7 @@ func TestPassContinuesAfterFailedDeletion(t *testing.T) {
 		create(t, s, id, "acme")
 	}
 	*now = now.Add(40 * day)
-	j := retention.New(retention.Options{
+	j := newJob(retention.Options{
 		Log: undeletable{s, []string{"a"}}, Rules: retention.Rules{"acme": 30 * day},
 		Now: func() time.Time { return *now },
 	})

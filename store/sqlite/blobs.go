@@ -2,8 +2,6 @@ package sqlite
 
 import (
 	"context"
-	"database/sql"
-	"errors"
 
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/store"
@@ -21,21 +19,19 @@ const (
 
 // Blobs implements store.Store.
 func (s *Store) Blobs(ctx context.Context, stream string) (map[footnote.Digest]int64, error) {
-	if err := s.usable(ctx); err != nil {
-		return nil, err
-	}
 	sizes := map[footnote.Digest]int64{}
-	rows, err := s.read.QueryContext(ctx, sqlBlobSizes, stream)
-	_, err = collect(rows, err, func(scan func(...any) error) (n int64, err error) {
+	scan := func(scan func(...any) error) (n int64, err error) {
 		var d footnote.Digest
 		err = scan(&d, &n)
 		sizes[d] = n
 		return n, err
-	})
+	}
+	rows, err := s.read.QueryContext(ctx, sqlBlobSizes, stream)
+	_, err = collect(ctx, s, "read the blobs of "+stream, rows, err, scan)
 	if err == nil && len(sizes) == 0 {
 		err = s.mustExist(ctx, stream)
 	}
-	return sizes, translate(ctx, "read the blobs of "+stream, err)
+	return sizes, err
 }
 
 // DropBlobs implements store.Store. It overwrites the blobs in the file and returns the space. It reports a blob on a
@@ -48,12 +44,7 @@ func (s *Store) DropBlobs(ctx context.Context, stream string, digests []footnote
 func (s *Store) drop(ctx context.Context, stream string, digests []footnote.Digest) error {
 	return s.do(ctx, "drop blobs of "+stream, &request{
 		exec: func(ctx context.Context, w *writer) error {
-			var h head
-			var last int64
-			err := w.stmts.selectHead.QueryRowContext(ctx, stream).Scan(&h.n, &h.org, &h.user, &last)
-			if errors.Is(err, sql.ErrNoRows) {
-				return store.ErrNoStream(stream)
-			}
+			h, _, err := w.readHead(ctx, stream)
 			if err != nil {
 				return err
 			}
@@ -73,15 +64,12 @@ func (s *Store) drop(ctx context.Context, stream string, digests []footnote.Dige
 
 // Holdings implements store.Store.
 func (s *Store) Holdings(ctx context.Context, org, kind string) ([]footnote.Holding, error) {
-	if err := s.usable(ctx); err != nil {
-		return nil, err
-	}
 	rows, err := s.read.QueryContext(ctx, sqlHoldings, org, kind)
-	list, err := collect(rows, err, func(scan func(...any) error) (h footnote.Holding, err error) {
+	scan := func(scan func(...any) error) (h footnote.Holding, err error) {
 		var micros int64
 		err = scan(&h.Stream, &h.Bytes, &micros)
 		h.Updated = timeOf(micros)
 		return h, err
-	})
-	return list, translate(ctx, "add up the blobs of "+org, err)
+	}
+	return collect(ctx, s, "add up the blobs of "+org, rows, err, scan)
 }

@@ -78,7 +78,7 @@ func appendLoop(ctx context.Context, s *Store, id string, acknowledged func(id s
 	blob := []byte(strings.Repeat(id, 1000))
 	a := store.Append{Stream: id, Run: "r",
 		Bodies: []footnote.Body{footnote.RunStarted{}, footnote.UserMessage{Text: strings.Repeat("x", 500)}},
-		Blobs:  map[footnote.Digest][]byte{store.DigestOf(blob): blob}}
+		Blobs:  map[footnote.Digest][]byte{footnote.DigestOf(blob): blob}}
 	var token int64
 	for a.After = h.Last; ; a.After += 2 {
 		if a.Lease = token; token == 0 {
@@ -173,7 +173,7 @@ func checkAfterKill(t *testing.T, path string, acked map[string]int64) (total in
 		if err != nil || h.Last != n || n < seq || n%2 != 0 {
 			t.Fatalf("%s has %d events and last %d; %d were acknowledged: %v", id, n, h.Last, seq, err)
 		}
-		blob := store.DigestOf([]byte(strings.Repeat(id, 1000)))
+		blob := footnote.DigestOf([]byte(strings.Repeat(id, 1000)))
 		if _, err := s.Blob(ctx, id, blob); err != nil {
 			t.Fatal(err)
 		}

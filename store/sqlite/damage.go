@@ -15,7 +15,7 @@ import (
 
 // This file works around damaged pages of the data file. If a query fails, the store reads row by row, and returns a
 // placeholder for an unreadable row. Deletion does the same, and leaves rows that SQLite cannot delete without a
-// stream, where nobody finds them.
+// stream, where no query finds them.
 
 const (
 	sqlRowPlace = `SELECT time, run, kind FROM events WHERE stream = (SELECT n FROM streams WHERE id = ?) AND seq = ?`
@@ -183,12 +183,7 @@ func (s *Store) removeByRow(ctx context.Context, id string, at *int64) error {
 // malformed page, SQLite fails all others of the same transaction.
 func (s *Store) removeRows(ctx context.Context, id, statement string, lo, hi int64) error {
 	return s.do(ctx, "delete "+id, &request{exec: func(ctx context.Context, w *writer) error {
-		var h head
-		var last int64
-		err := w.stmts.selectHead.QueryRowContext(ctx, id).Scan(&h.n, &h.org, &h.user, &last)
-		if errors.Is(err, sql.ErrNoRows) {
-			return store.ErrNoStream(id)
-		}
+		h, _, err := w.readHead(ctx, id)
 		if err == nil {
 			_, err = w.conn.ExecContext(ctx, statement, h.n, lo, hi)
 		}

@@ -101,7 +101,7 @@ func TestDeleteOnMalformedPage(t *testing.T) {
 			defer func() { must(t, s.Close()) }()
 			must(t, s.Delete(t.Context(), "damaged"))
 			if len(reports) != test.left {
-				t.Errorf("%d reports of what is left, want %d: %q", len(reports), test.left, reports)
+				t.Errorf("%d reports of leftover blobs, want %d: %q", len(reports), test.left, reports)
 			}
 			for _, report := range reports {
 				for _, want := range []string{"some of its events remain in the database", "footnote export"} {
@@ -137,7 +137,7 @@ func TestDropBlobsOnMalformedPage(t *testing.T) {
 	blobs := map[footnote.Digest][]byte{}
 	for i := range 200 {
 		data := []byte(text + strconv.Itoa(i))
-		blobs[store.DigestOf(data)] = data
+		blobs[footnote.DigestOf(data)] = data
 	}
 	bodies := []footnote.Body{footnote.UserMessage{Text: "one"}}
 	_, err := s.Append(t.Context(), store.Append{Stream: "c1", Bodies: bodies, Blobs: blobs})

@@ -3,7 +3,6 @@ package sqlite
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"syscall"
 	"time"
@@ -11,7 +10,7 @@ import (
 	driver "modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
 
-	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/store"
 )
 
 // retryAfter is how long a client should wait while the disk fails.
@@ -29,22 +28,13 @@ const (
 		"restart."
 )
 
-// translate classifies an error of the driver or the system. An error that has a code keeps it. doing says what failed.
+// translate classifies an error of the driver or the system. doing names the failed operation. A storage error is
+// reported even if the context has ended meanwhile.
 func translate(ctx context.Context, doing string, err error) error {
-	if err == nil {
-		return nil
+	if words, _ := message(err); words != "" {
+		ctx = context.WithoutCancel(ctx)
 	}
-	if _, ok := errors.AsType[*footnote.Error](err); ok {
-		return err
-	}
-	err = fmt.Errorf("%s: %w", doing, err)
-	if msg, retry := message(err); msg != "" {
-		return &footnote.Error{Code: footnote.StorageUnavailable, Message: msg, RetryAfter: retry, Err: err}
-	}
-	if ctx.Err() != nil { // the driver's interrupt says less than the cause
-		return fmt.Errorf("%s: %w", doing, context.Cause(ctx))
-	}
-	return err
+	return store.Classify(ctx, doing, err, message)
 }
 
 // message returns the user's message for a storage error, and how long to wait if the error may be temporary. It

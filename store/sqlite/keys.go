@@ -37,14 +37,11 @@ func scanKey(scan func(...any) error) (k store.Key, err error) {
 
 // Key implements store.Keys.
 func (s *Store) Key(ctx context.Context, id string) (store.Key, error) {
-	if err := s.usable(ctx); err != nil {
-		return store.Key{}, err
-	}
 	k, err := scanKey(s.reads.key.QueryRowContext(ctx, id).Scan)
 	if errors.Is(err, sql.ErrNoRows) {
 		return store.Key{}, store.ErrNoKey(id)
 	}
-	return k, translate(ctx, "get the key "+id, err)
+	return k, s.failed(ctx, "get the key "+id, err)
 }
 
 // ListKeys implements store.Keys.
@@ -52,12 +49,8 @@ func (s *Store) ListKeys(ctx context.Context, org, after string, limit int) ([]s
 	if err := store.CheckKeys(org, after, limit); err != nil {
 		return nil, err
 	}
-	if err := s.usable(ctx); err != nil {
-		return nil, err
-	}
 	rows, err := s.read.QueryContext(ctx, sqlListKeys, after, org, limit)
-	keys, err := collect(rows, err, scanKey)
-	return keys, translate(ctx, "list keys", err)
+	return collect(ctx, s, "list keys", rows, err, scanKey)
 }
 
 // AddKey implements store.Keys. It also works on a store that was opened by OpenReader, because operators add keys
@@ -111,9 +104,5 @@ const changeTime = 30 * time.Second
 
 // Withdrawn implements store.Keys.
 func (s *Store) Withdrawn(ctx context.Context, now time.Time, limit int) ([]store.Stream, error) {
-	if err := s.usable(ctx); err != nil {
-		return nil, err
-	}
-	heads, err := s.heads(ctx, limit, nil, s.reads.withdrawn, now.UnixMicro())
-	return heads, translate(ctx, "list parked runs of revoked keys", err)
+	return s.heads(ctx, "list parked runs of revoked keys", limit, nil, s.reads.withdrawn, now.UnixMicro())
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/internal/pause"
 )
 
 // errLocked is returned by tryLock while another process holds the lock.
@@ -26,10 +27,8 @@ func waitFile(ctx context.Context, path string, opts Options) (*os.File, error) 
 		if first && opts.Waiting != nil {
 			opts.Waiting()
 		}
-		select {
-		case <-time.After(50 * time.Millisecond):
-		case <-ctx.Done():
-			return nil, context.Cause(ctx)
+		if err := pause.For(ctx, 50*time.Millisecond); err != nil {
+			return nil, err
 		}
 	}
 }

@@ -49,7 +49,7 @@ func versionOf(ctx context.Context, db interface {
 	err = db.QueryRowContext(ctx, `SELECT user_version, application_id, (SELECT count(*) FROM sqlite_schema)
 		FROM pragma_user_version, pragma_application_id`).Scan(&version, &app, &tables)
 	if err == nil && app != applicationID && (version != 0 || app != 0 || tables != 0) {
-		return 0, footnote.Errorf(footnote.StorageUnavailable, "The data file is a database of another program.")
+		return 0, footnote.Errorf(footnote.StorageUnavailable, "The data file belongs to another program.")
 	}
 	return version, err
 }

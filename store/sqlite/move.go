@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 	"iter"
 
@@ -13,7 +12,6 @@ import (
 var _ store.Movable = (*Store)(nil)
 
 const (
-	sqlWalk    = `SELECT ` + headColumns + ` FROM streams WHERE id > ? ORDER BY id LIMIT ?`
 	sqlDigests = `SELECT b.digest FROM blob_refs r JOIN blobs b ON b.n = r.blob WHERE r.stream = (SELECT n FROM ` +
 		`streams WHERE id = ?) ORDER BY b.digest`
 
@@ -25,32 +23,21 @@ const (
 
 // Walk implements store.Movable.
 func (s *Store) Walk(ctx context.Context, after string, limit int) ([]store.Stream, error) {
-	if err := s.usable(ctx); err != nil {
-		return nil, err
-	}
-	stmt, err := s.read.PrepareContext(ctx, sqlWalk)
-	if err != nil {
-		return nil, translate(ctx, "walk", err)
-	}
-	defer stmt.Close()
-	heads, err := s.heads(ctx, limit, nil, stmt, after, limit)
-	return heads, translate(ctx, "walk", err)
+	return s.heads(ctx, "walk", limit, nil, s.reads.walk, after, limit)
 }
 
 // Digests implements store.Movable.
 func (s *Store) Digests(ctx context.Context, stream string) ([]footnote.Digest, error) {
-	if err := s.usable(ctx); err != nil {
-		return nil, err
-	}
 	rows, err := s.read.QueryContext(ctx, sqlDigests, stream)
-	list, err := collect(rows, err, func(scan func(...any) error) (d footnote.Digest, err error) {
+	scan := func(scan func(...any) error) (d footnote.Digest, err error) {
 		err = scan(&d)
 		return d, err
-	})
+	}
+	list, err := collect(ctx, s, "list the blobs of "+stream, rows, err, scan)
 	if err == nil && len(list) == 0 {
 		err = s.mustExist(ctx, stream)
 	}
-	return list, translate(ctx, "list the blobs of "+stream, err)
+	return list, err
 }
 
 // Import implements store.Movable.
@@ -109,16 +96,11 @@ func (w *writer) importBlobs(ctx context.Context, n int64, blobs iter.Seq2[store
 		if err != nil {
 			return err
 		}
-		if b.Data == nil {
-			b.Data = []byte{} // empty, not NULL
+		if _, err := w.stmts.insertBlob.ExecContext(ctx, b.Digest, notNil(b.Data)); err != nil {
+			return err
 		}
-		for _, put := range []struct {
-			stmt *sql.Stmt
-			args []any
-		}{{w.stmts.insertBlob, []any{b.Digest, b.Data}}, {w.stmts.insertRef, []any{n, b.Digest}}} {
-			if _, err := put.stmt.ExecContext(ctx, put.args...); err != nil {
-				return err
-			}
+		if _, err := w.stmts.insertRef.ExecContext(ctx, n, b.Digest); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -143,7 +143,7 @@ func TestLostConnection(t *testing.T) {
 		}
 	}
 	if h, err := s.Get(ctx, "c"); err != nil || h.Title != "" || h.Last != 2 {
-		t.Fatalf("%+v, %v", h, err)
+		t.Fatalf("head: %+v, %v", h, err)
 	}
 }
 
@@ -331,7 +331,7 @@ func TestDeleteLeavesNothing(t *testing.T) {
 		store.Append{Bodies: []footnote.Body{
 			footnote.UserMessage{Text: string(secret)}, footnote.UserMessage{Text: string(big)},
 		},
-			Blobs: map[footnote.Digest][]byte{store.DigestOf(big): big}}); err != nil {
+			Blobs: map[footnote.Digest][]byte{footnote.DigestOf(big): big}}); err != nil {
 		t.Fatal(err)
 	}
 	found := func() bool {
@@ -378,7 +378,7 @@ func TestClock(t *testing.T) {
 		}
 		events, err := s.CreateAppend(ctx, store.Stream{ID: "c", Kind: store.Conversation}, a)
 		if err != nil || !events[0].Time.Equal(time.Now()) {
-			t.Fatalf("%v, %v", events, err)
+			t.Fatalf("events: %v, %v", events, err)
 		}
 		a = store.Append{Stream: "c", After: 1, Lease: 1, Bodies: []footnote.Body{footnote.UserMessage{}}}
 		time.Sleep(time.Minute - time.Nanosecond)
@@ -386,7 +386,7 @@ func TestClock(t *testing.T) {
 			t.Fatal(err)
 		}
 		if heads, err := s.Unfinished(ctx, time.Now(), 1); err != nil || len(heads) != 0 {
-			t.Fatalf("%v, %v", heads, err)
+			t.Fatalf("want no expired lease: %v, %v", heads, err)
 		}
 		time.Sleep(time.Nanosecond)
 		a.After = 2
@@ -394,7 +394,7 @@ func TestClock(t *testing.T) {
 			t.Fatalf("append under an expired lease: %v", err)
 		}
 		if heads, err := s.Unfinished(ctx, time.Now(), 1); err != nil || len(heads) != 1 {
-			t.Fatalf("%v, %v", heads, err)
+			t.Fatalf("want an expired lease: %v, %v", heads, err)
 		}
 	})
 }

@@ -13,8 +13,8 @@ func TestPlans(t *testing.T) {
 		for range strings.Count(q.sql, "?") {
 			args = append(args, "1")
 		}
-		if strings.Contains(q.sql, "?7") {
-			args = args[:7]
+		if strings.Contains(q.sql, "?6") {
+			args = args[:6]
 		}
 		rows, err := s.read.QueryContext(t.Context(), "EXPLAIN QUERY PLAN "+q.sql, args...)
 		must(t, err)

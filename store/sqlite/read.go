@@ -30,7 +30,7 @@ const (
 
 // reads are the prepared statements of the connections that read.
 type reads struct {
-	get, find, list, events, blob, exists, unfinished, tail, cursor, key, withdrawn *sql.Stmt
+	get, find, list, messages, walk, events, blob, exists, unfinished, tail, cursor, key, withdrawn *sql.Stmt
 
 	balance, tallies, reserved, overdue, running *sql.Stmt
 }
@@ -43,14 +43,13 @@ type query struct {
 func readQueries(q *reads) []query {
 	return append(moneyReads(q), []query{
 		{&q.get, `SELECT ` + headColumns + ` FROM streams WHERE id = ?`},
-		{
-			&q.find, `SELECT ` + headColumns +
-				` FROM streams WHERE org = ? AND user = ? AND kind = ? AND client_id = ? AND client_id <> ''`,
-		},
+		{&q.find, `SELECT ` + headColumns + ` FROM streams
+			WHERE org = ? AND user = ? AND kind = ? AND client_id = ? AND client_id <> ''`},
 		{&q.list, `SELECT ` + headColumns + ` FROM streams
 			WHERE org = ?1 AND user = ?2 AND (?3 = '' OR kind = ?3) AND (updated, id) < (?4, ?5)
-				AND instr(title_fold, ?6) > 0
-			ORDER BY updated DESC, id DESC LIMIT ?7`},
+			ORDER BY updated DESC, id DESC LIMIT ?6`},
+		{&q.messages, `SELECT seq, kind, body FROM events
+			WHERE stream = (SELECT n FROM streams WHERE id = ?) AND kind IN (` + store.SearchedSQL + `) ORDER BY seq`},
 		// The result has at least one row for an existing stream, with the number of its last event.
 		{&q.events, `SELECT ` + lastEvent + `, e.seq, e.time, e.run, e.kind, e.body
 			FROM streams LEFT JOIN events e ON e.stream = streams.n AND e.seq > ?2 AND e.seq <= ` + lastEvent + `
@@ -65,33 +64,45 @@ func readQueries(q *reads) []query {
 		{&q.cursor, `SELECT position FROM cursors WHERE name = ?`},
 		{&q.key, sqlKey},
 		{&q.withdrawn, sqlWithdrawn},
+		{&q.walk, `SELECT ` + headColumns + ` FROM streams WHERE id > ? ORDER BY id LIMIT ?`},
 	}...)
 }
 
-func (q *reads) prepare(ctx context.Context, db *sql.DB) error {
-	for _, p := range readQueries(q) {
-		var err error
-		if *p.stmt, err = db.PrepareContext(ctx, p.sql); err != nil {
+// prepare prepares statements.
+func prepare(ctx context.Context, db interface {
+	PrepareContext(ctx context.Context, query string) (*sql.Stmt, error)
+}, queries []query) (err error) {
+	for _, q := range queries {
+		if *q.stmt, err = db.PrepareContext(ctx, q.sql); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// collect reads all rows of a query, whose error it passes on.
-func collect[T any](rows *sql.Rows, err error, scan func(row func(...any) error) (T, error)) (list []T, _ error) {
+// collect reads all rows of a query, whose error it classifies.
+func collect[T any](ctx context.Context, s *Store, doing string, rows *sql.Rows, err error,
+	scan func(row func(...any) error) (T, error)) (list []T, _ error) {
 	if err != nil {
-		return nil, err
+		return nil, s.failed(ctx, doing, err)
 	}
 	defer rows.Close()
 	for rows.Next() {
 		v, err := scan(rows.Scan)
 		if err != nil {
-			return nil, err
+			return nil, s.failed(ctx, doing, err)
 		}
 		list = append(list, v)
 	}
-	return list, rows.Err()
+	return list, s.failed(ctx, doing, rows.Err())
+}
+
+// failed classifies the error of a read.
+func (s *Store) failed(ctx context.Context, doing string, err error) error {
+	if err != nil && s.closed.Load() {
+		return store.ErrClosed()
+	}
+	return translate(ctx, doing, err)
 }
 
 // usable returns an error if ctx has ended or the store is closed.
@@ -131,9 +142,8 @@ func timeOf(micros int64) time.Time {
 // number scans an integer. SQLite can hold any value in any column; a value that is not an integer sets wrong instead
 // of failing the row.
 type number struct {
-	n     int64
-	wrong bool
-	null  bool
+	n           int64
+	wrong, null bool
 }
 
 // Scan implements sql.Scanner.
@@ -199,15 +209,12 @@ func scanHead(scan func(...any) error) (h store.Stream, wrong []string, err erro
 
 // head reads one head. id is only for the error message.
 func (s *Store) head(ctx context.Context, id string, stmt *sql.Stmt, args ...any) (store.Stream, error) {
-	if err := s.usable(ctx); err != nil {
-		return store.Stream{}, err
-	}
 	h, wrong, err := scanHead(stmt.QueryRowContext(ctx, args...).Scan)
 	if errors.Is(err, sql.ErrNoRows) {
 		return store.Stream{}, store.ErrNoStream(id)
 	}
 	if err != nil {
-		return store.Stream{}, translate(ctx, "get "+id, err)
+		return store.Stream{}, s.failed(ctx, "get "+id, err)
 	}
 	return s.damage.Head(h, wrong...), nil
 }
@@ -227,11 +234,49 @@ var afterAll = bytes.Repeat([]byte{0xff}, 16)
 
 // List implements store.Store.
 func (s *Store) List(ctx context.Context, p store.Page) ([]store.Stream, string, error) {
-	updated, id, err := store.From(p)
-	if err != nil {
+	if p.Query == "" {
+		return s.list(ctx, p)
+	}
+	if _, _, err := store.From(p); err != nil {
 		return nil, "", err
 	}
-	if err := s.usable(ctx); err != nil {
+	return store.Search(ctx, p, func(p store.Page) ([]store.Stream, string, error) { return s.list(ctx, p) },
+		func(ids []string, each func(store.Message) bool) error { return s.messages(ctx, ids, each) })
+}
+
+// messages reads the events that a search reads.
+func (s *Store) messages(ctx context.Context, ids []string, each func(store.Message) bool) error {
+	for _, id := range ids {
+		if err := s.messagesOf(ctx, id, each); err != nil {
+			return s.failed(ctx, "search "+id, err)
+		}
+	}
+	return nil
+}
+
+func (s *Store) messagesOf(ctx context.Context, id string, each func(store.Message) bool) error {
+	rows, err := s.reads.messages.QueryContext(ctx, id)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		m := store.Message{Stream: id}
+		var seq number
+		if err := rows.Scan(&seq, anyText{&m.Kind}, &m.Body); err != nil {
+			return err
+		}
+		if m.Seq = seq.n; !each(m) {
+			return context.Cause(ctx)
+		}
+	}
+	return rows.Err()
+}
+
+// list lists streams without a query.
+func (s *Store) list(ctx context.Context, p store.Page) ([]store.Stream, string, error) {
+	updated, id, err := store.From(p)
+	if err != nil {
 		return nil, "", err
 	}
 	var before any = updated
@@ -240,36 +285,33 @@ func (s *Store) List(ctx context.Context, p store.Page) ([]store.Stream, string,
 	}
 	var stored []store.Stream // with the stored times, even if wrong, because they define the order
 	keep := func(h store.Stream) bool { stored = append(stored, h); return true }
-	heads, err := s.heads(ctx, p.Limit+1, keep, s.reads.list, p.Org, p.User, p.Kind, before, id, store.Fold(p.Query),
+	heads, err := s.heads(ctx, "list", p.Limit+1, keep, s.reads.list, p.Org, p.User, p.Kind, before, id,
 		p.Limit+1)
-	if err != nil {
-		return nil, "", translate(ctx, "list", err)
-	}
-	if len(heads) <= p.Limit {
-		return heads, "", nil
+	if err != nil || len(heads) <= p.Limit {
+		return heads, "", err
 	}
 	return heads[:p.Limit:p.Limit], store.CursorOf(stored[p.Limit-1]), nil
 }
 
 // heads reads up to limit heads for which keep returns true; a nil keep accepts all.
-func (s *Store) heads(ctx context.Context, limit int, keep func(store.Stream) bool, stmt *sql.Stmt,
+func (s *Store) heads(ctx context.Context, doing string, limit int, keep func(store.Stream) bool, stmt *sql.Stmt,
 	args ...any) ([]store.Stream, error) {
 	rows, err := stmt.QueryContext(ctx, args...)
 	if err != nil {
-		return nil, err
+		return nil, s.failed(ctx, doing, err)
 	}
 	defer rows.Close()
 	var heads []store.Stream
 	for len(heads) < limit && rows.Next() {
 		h, wrong, err := scanHead(rows.Scan)
 		if err != nil {
-			return nil, err
+			return nil, s.failed(ctx, doing, err)
 		}
 		if keep == nil || keep(h) {
 			heads = append(heads, s.damage.Head(h, wrong...))
 		}
 	}
-	return heads, rows.Err()
+	return heads, s.failed(ctx, doing, rows.Err())
 }
 
 // Unfinished implements store.Store.
@@ -278,8 +320,7 @@ func (s *Store) Unfinished(ctx context.Context, now time.Time, limit int) ([]sto
 		return nil, err
 	}
 	free := func(h store.Stream) bool { return h.RunState == "parked" || !s.leases.Held(h.ID, now) }
-	heads, err := s.heads(ctx, limit, free, s.reads.unfinished, now.UnixMicro())
-	return heads, translate(ctx, "list unfinished runs", err)
+	return s.heads(ctx, "list unfinished runs", limit, free, s.reads.unfinished, now.UnixMicro())
 }
 
 // Events implements store.Store. It reads in pages and holds no connection while it yields their events.
@@ -288,10 +329,6 @@ func (s *Store) Events(ctx context.Context, stream string, after int64) iter.Seq
 		after := after // the loop may run twice
 		page := make([]footnote.Event, 0, 16)
 		for {
-			if err := s.usable(ctx); err != nil {
-				yield(footnote.Event{}, err)
-				return
-			}
 			var more bool
 			var err error
 			page, more, err = s.page(ctx, page[:0], stream, after)
@@ -304,7 +341,7 @@ func (s *Store) Events(ctx context.Context, stream string, after int64) iter.Seq
 				}
 			}
 			if err != nil {
-				yield(footnote.Event{}, translate(ctx, "read "+stream, err))
+				yield(footnote.Event{}, s.failed(ctx, "read "+stream, err))
 				return
 			}
 			if !more {
@@ -356,20 +393,15 @@ func (s *Store) page(ctx context.Context, page []footnote.Event, stream string,
 
 func (s *Store) mustExist(ctx context.Context, stream string) error {
 	var ok bool
-	if err := s.reads.exists.QueryRowContext(ctx, stream).Scan(&ok); err != nil {
-		return err
-	}
-	if !ok {
+	err := s.reads.exists.QueryRowContext(ctx, stream).Scan(&ok)
+	if err == nil && !ok {
 		return store.ErrNoStream(stream)
 	}
-	return nil
+	return s.failed(ctx, "look for "+stream, err)
 }
 
 // Blob implements store.Store.
 func (s *Store) Blob(ctx context.Context, stream string, d footnote.Digest) ([]byte, error) {
-	if err := s.usable(ctx); err != nil {
-		return nil, err
-	}
 	var data []byte
 	err := s.reads.blob.QueryRowContext(ctx, d, stream).Scan(&data)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -381,7 +413,7 @@ func (s *Store) Blob(ctx context.Context, stream string, d footnote.Digest) ([]b
 		err = s.damage.LostBlob(stream, d, err.Error())
 	}
 	if err != nil {
-		return nil, translate(ctx, "read a blob of "+stream, err)
+		return nil, s.failed(ctx, "read a blob of "+stream, err)
 	}
 	return s.damage.Blob(stream, d, data)
 }
@@ -399,7 +431,7 @@ func (s *Store) Tail(ctx context.Context, after int64, limit int) ([]store.Posit
 	if unreadable(err) {
 		events, err = s.tailByRow(ctx, after, limit)
 	}
-	return events, translate(ctx, "read the tail", err)
+	return events, s.failed(ctx, "read the tail", err)
 }
 
 func (s *Store) tail(ctx context.Context, after int64, limit int) ([]store.Positioned, error) {
@@ -428,13 +460,10 @@ func (s *Store) tail(ctx context.Context, after int64, limit int) ([]store.Posit
 
 // Cursor implements store.Store.
 func (s *Store) Cursor(ctx context.Context, name string) (int64, error) {
-	if err := s.usable(ctx); err != nil {
-		return 0, err
-	}
 	var position int64
 	err := s.reads.cursor.QueryRowContext(ctx, name).Scan(&position)
 	if errors.Is(err, sql.ErrNoRows) {
 		return 0, nil
 	}
-	return position, translate(ctx, "read cursor "+name, err)
+	return position, s.failed(ctx, "read cursor "+name, err)
 }

@@ -22,7 +22,7 @@ func OpenReader(ctx context.Context, path string) (*Store, error) {
 		return nil, err
 	}
 	if state.Have == state.Want {
-		err = s.reads.prepare(ctx, s.read)
+		err = prepare(ctx, s.read, readQueries(&s.reads))
 	} else {
 		err = footnote.Errorf(footnote.StorageUnavailable,
 			"The data file belongs to another version of Footnote (schema %d; this one reads %d).", state.Have,

@@ -132,7 +132,7 @@ func TestRunAllocations(t *testing.T) {
 		id := fmt.Sprint("c", n)
 		_, err := s.CreateAppend(ctx, store.Stream{ID: id, Kind: "k", Org: "o", User: "u"}, store.Append{
 			Run: "r", Take: &footnote.Take{Owner: "me", TTL: time.Minute},
-			Blobs: map[footnote.Digest][]byte{store.DigestOf(prompt): prompt},
+			Blobs: map[footnote.Digest][]byte{footnote.DigestOf(prompt): prompt},
 			Bodies: []footnote.Body{
 				footnote.Opened{}, footnote.Titled{Title: "t"}, footnote.UserMessage{Text: "x"}, footnote.RunStarted{},
 			}})

@@ -9,8 +9,8 @@ import (
 )
 
 // Deleted rows leave free pages in the file. The writer returns them to the file system in slices while no request
-// waits. That needs a list in the file, which files of early versions lack. Open rewrites a small file of that kind,
-// and a large one if the operator asks for it (Options.Compact).
+// waits. SQLite can do so only in a file with a map of its pages, which files of early versions lack. Open rewrites a
+// small file without the map, and a large one if the operator asks for it (Options.Compact).
 
 const (
 	slicePages  = 1000      // pages of a slice: about 4 MB, and one fsync

@@ -21,7 +21,7 @@ func fillWith(t *testing.T, s *Store, id string, megabytes int) (digests []footn
 	for range megabytes {
 		data := make([]byte, 1<<20)
 		_, _ = rand.Read(data) // never fails
-		d := store.DigestOf(data)
+		d := footnote.DigestOf(data)
 		a.Blobs[d], digests = data, append(digests, d)
 	}
 	if _, err := s.CreateAppend(t.Context(), store.Stream{
@@ -64,7 +64,7 @@ func TestFileShrinks(t *testing.T) {
 	digests := fillWith(t, s, "second", 24)
 	fillWith(t, s, "third", 8) // its pages are after the deleted ones and must be moved
 	if info, err := os.Stat(path); err != nil || info.Size() < 24<<20 {
-		t.Fatalf("%v, %v", info, err)
+		t.Fatalf("size before deleting: %v, %v", info, err)
 	}
 	if err := s.DropBlobs(t.Context(), "second", digests[:12]); err != nil {
 		t.Fatal(err)

@@ -19,7 +19,7 @@ func TestFull(t *testing.T) {
 		"exactly the spare space": {unix.Statfs_t{Bsize: 4096, Blocks: 1000, Bfree: 16, Bavail: 16}, false},
 		"less":                    {unix.Statfs_t{Bsize: 4096, Blocks: 1000, Bfree: 15, Bavail: 15}, true},
 		"a quota that is used up": {unix.Statfs_t{Bsize: 4096, Blocks: 1000}, true},
-		"space for others only":   {unix.Statfs_t{Bsize: 4096, Blocks: 1000, Bfree: 100}, true},
+		"space reserved for root": {unix.Statfs_t{Bsize: 4096, Blocks: 1000, Bfree: 100}, true},
 		"no block counts":         {unix.Statfs_t{Bsize: 4096}, false},
 		"no information":          {unix.Statfs_t{}, false},
 	} {

@@ -33,8 +33,6 @@ import (
 type Options struct {
 	// Now is the clock. Default time.Now.
 	Now func() time.Time
-	// Readers is the number of connections for reading. Default: the number of processors, at least 4.
-	Readers int
 	// Wait is how long Open waits while another process uses the file. Default 0.
 	Wait time.Duration
 	// Compact rewrites the file, so that it is as small as possible and returns free space to the file system from then
@@ -80,9 +78,6 @@ func Open(ctx context.Context, path string, opts Options) (_ *Store, err error) 
 	if opts.Now == nil {
 		opts.Now = time.Now
 	}
-	if opts.Readers <= 0 {
-		opts.Readers = max(4, runtime.GOMAXPROCS(0))
-	}
 	if path, err = filepath.Abs(path); err != nil {
 		return nil, err
 	}
@@ -107,9 +102,10 @@ func Open(ctx context.Context, path string, opts Options) (_ *Store, err error) 
 	if s.read, err = sql.Open("sqlite", dsn(path, readPragmas)); err != nil {
 		return nil, err
 	}
-	s.read.SetMaxOpenConns(opts.Readers)
-	s.read.SetMaxIdleConns(opts.Readers)
-	if err := s.reads.prepare(ctx, s.read); err != nil {
+	readers := max(4, runtime.GOMAXPROCS(0))
+	s.read.SetMaxOpenConns(readers)
+	s.read.SetMaxIdleConns(readers)
+	if err := prepare(ctx, s.read, readQueries(&s.reads)); err != nil {
 		return nil, err
 	}
 	go func() {

@@ -26,15 +26,15 @@ type statements struct {
 	dropRef, dropBlob                                       *sql.Stmt
 
 	balance, changeBalance, changeBalances, deleteBalance, reservation, reserve, unreserve *sql.Stmt
-
-	all []*sql.Stmt
 }
 
 // close must be called before the connection is closed: database/sql leaves the statements of a single connection open,
 // and SQLite then keeps the connection open with all its locks.
 func (q *statements) close() {
-	for _, stmt := range q.all {
-		_ = stmt.Close() // it only repeats the statement's last error
+	for _, p := range writeQueries(q) {
+		if *p.stmt != nil {
+			_ = (*p.stmt).Close() // it only repeats the statement's last error
+		}
 	}
 	*q = statements{}
 }
@@ -59,18 +59,14 @@ func writeQueries(q *statements) []query {
 			VALUES (` + nextStream + `, ?, ?, ?, ?, ?, ?, ?7, ?7, ?, ?, ?, ?, ?, ?)`},
 		{&q.selectHead, `SELECT n, org, user, ` + lastEvent + ` FROM streams WHERE id = ?`},
 		{&q.advance, `UPDATE streams SET last = ?, updated = ? WHERE n = ? AND ` + lastEvent + ` = ?`},
-		{
-			&q.advanceRun, `UPDATE streams SET last = ?, updated = ?, run = ?, run_state = ?, deadline = ? WHERE n = ` +
-				`? AND ` + lastEvent + ` = ?`,
-		},
+		{&q.advanceRun, `UPDATE streams SET last = ?, updated = ?, run = ?, run_state = ?, deadline = ?
+			WHERE n = ? AND ` + lastEvent + ` = ?`},
 		{&q.setTitle, `UPDATE streams SET title = ?, title_fold = ? WHERE n = ?`},
 		{&q.insertBlob, `INSERT INTO blobs (digest, data) VALUES (?, ?)
 			ON CONFLICT (digest) DO UPDATE SET data = excluded.data WHERE data <> excluded.data`},
 		{&q.insertRef, `INSERT OR IGNORE INTO blob_refs (stream, blob) SELECT ?, n FROM blobs WHERE digest = ?`},
-		{
-			&q.setCursor, `INSERT INTO cursors (name, position) VALUES (?, ?) ON CONFLICT DO UPDATE SET position = ` +
-				`excluded.position`,
-		},
+		{&q.setCursor, `INSERT INTO cursors (name, position) VALUES (?, ?)
+			ON CONFLICT DO UPDATE SET position = excluded.position`},
 		{&q.ping, `UPDATE ping SET at = ?`},
 		{&q.deleteBlobs, `DELETE FROM blobs WHERE n IN (
 			SELECT r.blob FROM blob_refs r JOIN streams s ON s.n = r.stream WHERE s.id = ?
@@ -83,22 +79,10 @@ func writeQueries(q *statements) []query {
 	}
 	for i := range q.insertEvents {
 		rows := strings.Repeat(", (?, ?, ?, ?, ?, ?)", i+1)[2:]
-		queries = append(queries, query{
-			&q.insertEvents[i], "INSERT INTO events (stream, seq, time, run, kind, body) VALUES " + rows,
-		})
+		queries = append(queries,
+			query{&q.insertEvents[i], "INSERT INTO events (stream, seq, time, run, kind, body) VALUES " + rows})
 	}
 	return append(queries, moneyQueries(q)...)
-}
-
-func (q *statements) prepare(ctx context.Context, conn *sql.Conn) error {
-	for _, p := range writeQueries(q) {
-		var err error
-		if *p.stmt, err = conn.PrepareContext(ctx, p.sql); err != nil {
-			return err
-		}
-		q.all = append(q.all, *p.stmt)
-	}
-	return nil
 }
 
 // Create implements store.Store.
@@ -118,31 +102,7 @@ func (s *Store) CreateAppend(ctx context.Context, st store.Stream, a store.Appen
 	if err != nil {
 		return nil, err
 	}
-	p, err := s.newAppend(a)
-	if err != nil {
-		return nil, err
-	}
-	err = s.do(ctx, "create "+st.ID, &request{done: p.done, exec: func(ctx context.Context, w *writer) (err error) {
-		p.begin()
-		if err := p.checkHeld(ctx, w); err != nil {
-			return err
-		}
-		if p.head, err = w.create(ctx, st, p.now, len(a.Bodies), p.change); err != nil {
-			return err
-		}
-		// From here on no refusal is possible, because the stream has just been created.
-		if err := p.insert(ctx, w); err != nil {
-			return err
-		}
-		if err := p.settle(ctx, w); err != nil {
-			return err
-		}
-		return p.putBlobs(ctx, w)
-	}})
-	if err != nil {
-		return nil, err
-	}
-	return p.events, nil
+	return s.append(ctx, "create "+st.ID, &st, a)
 }
 
 // Append implements store.Store.
@@ -150,15 +110,18 @@ func (s *Store) Append(ctx context.Context, a store.Append) ([]footnote.Event, e
 	if err := store.CheckAppend(a); err != nil {
 		return nil, err
 	}
+	return s.append(ctx, "append to "+a.Stream, nil, a)
+}
+
+// append writes an append, to a new stream unless create is nil.
+func (s *Store) append(ctx context.Context, doing string, create *store.Stream,
+	a store.Append) ([]footnote.Event, error) {
 	p, err := s.newAppend(a)
 	if err != nil {
 		return nil, err
 	}
-	err = s.do(ctx, "append to "+a.Stream, &request{done: p.done, exec: func(ctx context.Context, w *writer) error {
-		p.begin()
-		return p.exec(ctx, w)
-	}})
-	if err != nil {
+	p.create = create
+	if err := s.do(ctx, doing, &request{done: p.done, exec: p.exec}); err != nil {
 		return nil, err
 	}
 	return p.events, nil
@@ -202,19 +165,19 @@ func (w *writer) cacheHead(id string, h head) {
 
 // pending is an append for the writer. The caller's goroutine encodes it.
 type pending struct {
-	s         *Store
-	a         store.Append
-	events    []footnote.Event
-	positions []int64 // of the events
-	kinds     []string
-	data      []string
-	change    store.Change
-	now       time.Time
-	head      head
+	s           *Store
+	create      *store.Stream // nil for an append to an existing stream
+	a           store.Append
+	events      []footnote.Event
+	positions   []int64 // of the events
+	kinds, data []string
+	change      store.Change
+	now         time.Time
+	head        head
 }
 
 func (s *Store) newAppend(a store.Append) (*pending, error) {
-	a.Bodies = asRead(a.Bodies)
+	a.Bodies = withStoredDeadlines(a.Bodies)
 	kinds, data, err := store.EncodeBodies(a.Bodies)
 	if err != nil {
 		return nil, err
@@ -230,9 +193,9 @@ func (s *Store) newAppend(a store.Append) (*pending, error) {
 	return p, nil
 }
 
-// asRead returns bodies as a reader of the file would see them, because the store serves recent events from memory. It
-// removes the monotonic clock from deadlines.
-func asRead(bodies []footnote.Body) []footnote.Body {
+// withStoredDeadlines returns bodies as a reader of the file would see them, because the store serves recent events
+// from memory. It removes the monotonic clock from deadlines.
+func withStoredDeadlines(bodies []footnote.Body) []footnote.Body {
 	for i, b := range bodies {
 		if parked, ok := b.(footnote.RunParked); ok {
 			bodies = slices.Clone(bodies)
@@ -243,27 +206,21 @@ func asRead(bodies []footnote.Body) []footnote.Body {
 	return bodies
 }
 
-func (p *pending) begin() { p.now = store.Micros(p.s.now()) }
-
 // exec writes the append. It refuses it, if it must, before the first write.
 func (p *pending) exec(ctx context.Context, w *writer) error {
-	allowed := p.s.leases.Allows(p.a, p.now)
-	var known bool
-	if p.head, known = w.heads[p.a.Stream]; !known || !allowed || len(p.a.Bodies) == 0 {
-		if err := p.readHead(ctx, w); err != nil {
-			return err
-		}
-	}
-	if !allowed {
-		return store.ErrHeld(p.a.Stream)
+	p.now = store.Micros(p.s.now())
+	if err := p.check(ctx, w); err != nil {
+		return err
 	}
 	if err := p.checkHeld(ctx, w); err != nil {
 		return err
 	}
-	if len(p.a.Bodies) > 0 {
-		if err := p.write(ctx, w); err != nil {
-			return err
-		}
+	if err := p.moveHead(ctx, w); err != nil {
+		return err
+	}
+	// From here on no refusal is possible.
+	if err := p.insert(ctx, w); err != nil {
+		return err
 	}
 	if err := p.settle(ctx, w); err != nil {
 		return err
@@ -271,25 +228,54 @@ func (p *pending) exec(ctx context.Context, w *writer) error {
 	return p.putBlobs(ctx, w)
 }
 
-// readHead reads the head of the stream. It returns an error if the stream does not exist or has other events than the
-// writer saw.
-func (p *pending) readHead(ctx context.Context, w *writer) error {
-	var last int64
-	err := w.stmts.selectHead.QueryRowContext(ctx, p.a.Stream).Scan(&p.head.n, &p.head.org, &p.head.user, &last)
-	if errors.Is(err, sql.ErrNoRows) {
-		return store.ErrNoStream(p.a.Stream)
+// check returns an error if the lease or the head of an existing stream does not allow the append.
+func (p *pending) check(ctx context.Context, w *writer) error {
+	if p.create != nil {
+		return nil
 	}
-	if err == nil && last != p.a.After {
-		return store.ErrMoved(p.a.Stream, p.a.After, last)
+	allowed := p.s.leases.Allows(p.a, p.now)
+	var known bool
+	if p.head, known = w.heads[p.a.Stream]; !known || !allowed || len(p.a.Bodies) == 0 {
+		if err := p.checkHead(ctx, w); err != nil {
+			return err
+		}
+	}
+	if !allowed {
+		return store.ErrHeld(p.a.Stream)
+	}
+	return nil
+}
+
+// readHead reads the head of a stream, and the number of its last event.
+func (w *writer) readHead(ctx context.Context, id string) (h head, last int64, err error) {
+	err = w.stmts.selectHead.QueryRowContext(ctx, id).Scan(&h.n, &h.org, &h.user, &last)
+	if errors.Is(err, sql.ErrNoRows) {
+		err = store.ErrNoStream(id)
+	}
+	return h, last, err
+}
+
+// checkHead reads the head of the stream. It returns an error if the stream does not exist or has other events than the
+// writer saw.
+func (p *pending) checkHead(ctx context.Context, w *writer) (err error) {
+	var last int64
+	if p.head, last, err = w.readHead(ctx, p.a.Stream); err == nil && last != p.a.After {
+		err = store.ErrMoved(p.a.Stream, p.a.After, last)
 	}
 	return err
 }
 
-// write advances the head, if the writer has seen the last event, and inserts the events.
-func (p *pending) write(ctx context.Context, w *writer) error {
+// moveHead creates the stream, or advances its head if the writer has seen the last event.
+func (p *pending) moveHead(ctx context.Context, w *writer) (err error) {
+	switch {
+	case p.create != nil:
+		p.head, err = w.create(ctx, *p.create, p.now, len(p.a.Bodies), p.change)
+		return err
+	case len(p.a.Bodies) == 0:
+		return nil
+	}
 	last, micros, c := p.a.After+int64(len(p.a.Bodies)), p.now.UnixMicro(), p.change
 	var res sql.Result
-	var err error
 	if c.SetRun {
 		res, err = w.stmts.advanceRun.ExecContext(ctx, last, micros, c.Run, c.RunState, micro(c.Deadline), p.head.n,
 			p.a.After)
@@ -302,17 +288,15 @@ func (p *pending) write(ctx context.Context, w *writer) error {
 	if n, err := res.RowsAffected(); err != nil {
 		return err
 	} else if n == 0 {
-		if err := p.readHead(ctx, w); err != nil {
+		if err := p.checkHead(ctx, w); err != nil {
 			return err
 		}
 		return fmt.Errorf("the head of %s could not be advanced", p.a.Stream)
 	}
 	if c.SetTitle {
-		if _, err := w.stmts.setTitle.ExecContext(ctx, c.Title, store.Fold(c.Title), p.head.n); err != nil {
-			return err
-		}
+		_, err = w.stmts.setTitle.ExecContext(ctx, c.Title, store.Fold(c.Title), p.head.n)
 	}
-	return p.insert(ctx, w)
+	return err
 }
 
 // insert writes the events.
@@ -347,11 +331,8 @@ func (p *pending) insert(ctx context.Context, w *writer) error {
 // reference. If the stored one is damaged, this repairs it.
 func (p *pending) putBlobs(ctx context.Context, w *writer) error {
 	for d, data := range p.a.Blobs {
-		if data == nil {
-			data = []byte{} // empty, not NULL
-		}
 		// A blob on a malformed page cannot be compared. The reference and the events can still be stored.
-		if _, err := w.stmts.insertBlob.ExecContext(ctx, d, data); err != nil && !damaged(err) {
+		if _, err := w.stmts.insertBlob.ExecContext(ctx, d, notNil(data)); err != nil && !damaged(err) {
 			return err
 		}
 		if _, err := w.stmts.insertRef.ExecContext(ctx, p.head.n, d); err != nil {
@@ -359,6 +340,14 @@ func (p *pending) putBlobs(ctx context.Context, w *writer) error {
 		}
 	}
 	return nil
+}
+
+// notNil returns data as it is stored: empty rather than NULL.
+func notNil(data []byte) []byte {
+	if data == nil {
+		return []byte{}
+	}
+	return data
 }
 
 // done applies a committed append to the leases and caches. It runs in the writer's goroutine.
@@ -394,12 +383,7 @@ func (s *Store) removeHead(ctx context.Context, id string, last int64) error {
 func (s *Store) removeWith(ctx context.Context, id string, at *int64, deletions func(*statements) []*sql.Stmt) error {
 	return s.do(ctx, "delete "+id, &request{
 		exec: func(ctx context.Context, w *writer) error {
-			var h head
-			var last int64
-			err := w.stmts.selectHead.QueryRowContext(ctx, id).Scan(&h.n, &h.org, &h.user, &last)
-			if errors.Is(err, sql.ErrNoRows) {
-				return store.ErrNoStream(id)
-			}
+			h, last, err := w.readHead(ctx, id)
 			if err != nil {
 				return err
 			}

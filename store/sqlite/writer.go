@@ -19,7 +19,7 @@ const maxBatch = 256
 // request is one write for the writer.
 type request struct {
 	// exec writes inside the writer's transaction. If it returns a *footnote.Error, it must have written nothing, and
-	// the transaction goes on without the request. Any other error rolls the transaction back and retries each of its
+	// the transaction continues without the request. Any other error rolls the transaction back and retries each of its
 	// requests alone, so exec may run twice.
 	exec func(ctx context.Context, w *writer) error
 	// done runs in the writer's goroutine after the commit; may be nil.
@@ -65,7 +65,7 @@ func newWriter(ctx context.Context, s *Store, compact bool) (*writer, error) {
 	if err := w.compact(ctx, compact); err != nil {
 		return nil, errors.Join(err, w.close())
 	}
-	if err := w.stmts.prepare(ctx, w.conn); err != nil {
+	if err := prepare(ctx, w.conn, writeQueries(&w.stmts)); err != nil {
 		return nil, errors.Join(err, w.close())
 	}
 	return w, nil
@@ -90,7 +90,7 @@ func (w *writer) reconnect(ctx context.Context) error {
 	if err := w.connect(ctx); err != nil {
 		return err
 	}
-	return w.stmts.prepare(ctx, w.conn)
+	return prepare(ctx, w.conn, writeQueries(&w.stmts))
 }
 
 func (w *writer) close() error {
@@ -111,7 +111,7 @@ func (w *writer) serve() {
 		for w.spare && queue.Idle() {
 			w.returnPages()
 		}
-		batch := queue.Next(maxBatch, func(*request) bool { return true })
+		batch := queue.Next(maxBatch, group.All)
 		switch {
 		case batch == nil:
 			return
@@ -135,13 +135,7 @@ func (w *writer) commit(batch []*queued) {
 		}
 		return
 	}
-	for _, r := range batch {
-		if err != nil {
-			r.Finish(err)
-		} else {
-			r.Finish(r.Item.refused)
-		}
-	}
+	group.Finish(batch, err, func(r *request) error { return r.refused })
 }
 
 // transact writes a batch in one transaction and sets refused in its requests. After an error, nothing of the batch was
@@ -202,9 +196,7 @@ func (w *writer) begin(ctx context.Context) error {
 }
 
 // rollback rolls the transaction back, unless SQLite already has. If it fails, the next begin replaces the connection.
-func (w *writer) rollback(ctx context.Context) {
-	_, _ = w.stmts.rollbackTx.ExecContext(ctx)
-}
+func (w *writer) rollback(ctx context.Context) { _, _ = w.stmts.rollbackTx.ExecContext(ctx) }
 
 // emptyWAL removes the last copies of deleted rows. If a reader prevents it, serve tries again after the next write,
 // and Close does at the end.

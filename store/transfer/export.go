@@ -13,7 +13,6 @@ import (
 	"bufio"
 	"context"
 	"crypto/sha256"
-	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
@@ -23,7 +22,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/footnotehq/footnote"
-	"github.com/footnotehq/footnote/internal/strictjson"
 	"github.com/footnotehq/footnote/store"
 )
 
@@ -70,6 +68,7 @@ type stream struct {
 	Deadline  time.Time `json:"deadline"`
 	Created   time.Time `json:"created"`
 	Updated   time.Time `json:"updated"`
+	Found     string    `json:"-"`
 }
 
 type event struct {
@@ -78,7 +77,7 @@ type event struct {
 	Run  string    `json:"run"`
 	Kind string    `json:"kind"`
 	Body string    `json:"body"`          // the JSON as it is stored
-	Raw  string    `json:"raw,omitempty"` // base64: the body of an unreadable event that is not text
+	Raw  []byte    `json:"raw,omitempty"` // the body of an unreadable event that is not text
 }
 
 // gap is a range of events that are missing in the store.
@@ -89,7 +88,7 @@ type gap struct {
 
 type blob struct {
 	Digest footnote.Digest `json:"digest"`
-	Data   string          `json:"data"` // base64
+	Data   []byte          `json:"data"`
 }
 
 type ending struct {
@@ -109,7 +108,6 @@ type writer struct {
 	all   hash.Hash
 	one   hash.Hash // of the stream
 
-	buf        []byte
 	unreadable int
 	missing    int64
 }
@@ -119,14 +117,11 @@ func (w *writer) line(l line) error {
 	if err != nil {
 		return fmt.Errorf("encode a line: %w", err)
 	}
-	return w.raw(append(data, '\n'))
-}
-
-func (w *writer) raw(data []byte) error {
+	data = append(data, '\n')
 	w.all.Write(data) // never fails
 	w.one.Write(data)
 	w.bytes += int64(len(data))
-	_, err := w.out.Write(data)
+	_, err = w.out.Write(data)
 	return err
 }
 
@@ -206,7 +201,7 @@ func (w *writer) contents(ctx context.Context, from store.Movable, head store.St
 		if err != nil {
 			return err
 		}
-		if err := w.line(line{Blob: &blob{d, base64.StdEncoding.EncodeToString(data)}}); err != nil {
+		if err := w.line(line{Blob: &blob{d, data}}); err != nil {
 			return err
 		}
 	}
@@ -260,17 +255,12 @@ func (w *writer) event(ev footnote.Event) error {
 	if err != nil {
 		return err
 	}
+	e := event{Seq: ev.Seq, Time: ev.Time.UTC(), Run: ev.Run, Kind: kind, Body: string(body)}
 	if _, ok := ev.Body.(footnote.Unreadable); ok {
 		w.unreadable++
 		if !utf8.Valid(body) {
-			raw := base64.StdEncoding.EncodeToString(body)
-			return w.line(line{Event: &event{Seq: ev.Seq, Time: ev.Time.UTC(), Run: ev.Run, Kind: kind, Raw: raw}})
+			e.Body, e.Raw = "", body
 		}
 	}
-	w.buf = fmt.Appendf(w.buf[:0], `{"event":{"seq":%d,"time":%q,"run":`, ev.Seq,
-		ev.Time.UTC().Format(time.RFC3339Nano))
-	w.buf = strictjson.AppendString(w.buf, ev.Run)
-	w.buf = strictjson.AppendString(append(w.buf, `,"kind":`...), kind)
-	w.buf = strictjson.AppendString(append(w.buf, `,"body":`...), string(body))
-	return w.raw(append(w.buf, "}}\n"...))
+	return w.line(line{Event: &e})
 }

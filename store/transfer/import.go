@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
-	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -23,7 +22,7 @@ const maxLine = 128 << 20
 
 // errLine returns the error for an invalid line.
 func errLine(n int, format string, args ...any) error {
-	return footnote.Errorf(footnote.InvalidRequest, "line %d: %s", n, fmt.Sprintf(format, args...))
+	return footnote.Invalidf("line %d: %s", n, fmt.Sprintf(format, args...))
 }
 
 // lines yields the lines of a file with their numbers, from 1.
@@ -76,7 +75,7 @@ func Import(ctx context.Context, to store.Movable, in io.Reader, progress Progre
 			return r.n, err
 		}
 	}
-	return r.n, footnote.Errorf(footnote.InvalidRequest, "The file ends before its last line. "+
+	return r.n, footnote.Invalidf("The file ends before its last line. " +
 		"Its complete conversations were imported; import the whole file to add the rest.")
 }
 
@@ -201,7 +200,7 @@ func (r *reader) events(id string) iter.Seq2[footnote.Event, error] {
 			case l.Gap != nil:
 				ev = footnote.Event{Stream: id, Seq: l.Gap.To, Body: footnote.Unreadable{Reason: store.MissingEvent}}
 			case l.Event != nil:
-				ev, err = l.Event.read(id)
+				ev = l.Event.read(id)
 			default:
 				continue
 			}
@@ -212,17 +211,12 @@ func (r *reader) events(id string) iter.Seq2[footnote.Event, error] {
 	}
 }
 
-func (e event) read(stream string) (footnote.Event, error) {
+func (e event) read(stream string) footnote.Event {
 	body := []byte(e.Body)
-	if e.Raw != "" {
-		var err error
-		if body, err = base64.StdEncoding.DecodeString(e.Raw); err != nil {
-			return footnote.Event{}, err
-		}
+	if len(e.Raw) > 0 {
+		body = e.Raw
 	}
-	return footnote.Event{
-		Stream: stream, Seq: e.Seq, Time: e.Time, Run: e.Run, Body: footnote.ReadBody(e.Kind, body),
-	}, nil
+	return footnote.Event{Stream: stream, Seq: e.Seq, Time: e.Time, Run: e.Run, Body: footnote.ReadBody(e.Kind, body)}
 }
 
 func (r *reader) blobs() iter.Seq2[store.Blob, error] {
@@ -233,9 +227,8 @@ func (r *reader) blobs() iter.Seq2[store.Blob, error] {
 			}
 			var b store.Blob
 			if err == nil {
-				b.Digest = l.Blob.Digest
-				b.Data, err = base64.StdEncoding.DecodeString(l.Blob.Data)
-				if err == nil && store.DigestOf(b.Data) != b.Digest {
+				b = store.Blob{Digest: l.Blob.Digest, Data: l.Blob.Data}
+				if footnote.DigestOf(b.Data) != b.Digest {
 					err = fmt.Errorf("the content of the blob %s does not match its digest", b.Digest)
 				}
 			}

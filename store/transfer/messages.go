@@ -22,11 +22,12 @@ const Protocol = "import"
 
 // Frame sets the owner and the assistant of imported conversations.
 type Frame struct {
-	Assistant, Model string
-	Sources          []string
-	System, Tools    json.RawMessage // as a new conversation has them
-	Org, User        string
-	Now              func() time.Time
+	Assistant     string
+	Choice        footnote.Choice
+	Sources       []string
+	System, Tools json.RawMessage // as a new conversation has them
+	Org, User     string
+	Now           func() time.Time
 }
 
 // Messages imports conversations from lines {"id","title","messages":[…]} with messages of the Messages API. It reports
@@ -127,7 +128,7 @@ func (f Frame) read(raw []byte) (*conversation, error) {
 		return nil, fmt.Errorf("the conversation has no messages")
 	}
 	if in.ID == "" {
-		in.ID = "import/" + store.DigestOf(raw)[len("sha256:"):][:32]
+		in.ID = "import/" + footnote.DigestOf(raw)[len("sha256:"):][:32]
 	}
 	now := store.Micros(f.Now().UTC())
 	c := &conversation{names: map[string]string{}, head: store.Stream{
@@ -135,13 +136,13 @@ func (f Frame) read(raw []byte) (*conversation, error) {
 		Assistant: f.Assistant, Created: now, Updated: now,
 	}}
 	for _, data := range []json.RawMessage{f.System, f.Tools} {
-		if d := store.DigestOf(data); len(c.blobs) == 0 || c.blobs[0].Digest != d {
+		if d := footnote.DigestOf(data); len(c.blobs) == 0 || c.blobs[0].Digest != d {
 			c.blobs = append(c.blobs, store.Blob{Digest: d, Data: data})
 		}
 	}
 	c.add(footnote.Opened{
-		Assistant: f.Assistant, Model: f.Model, Sources: f.Sources, System: store.DigestOf(f.System),
-		Tools: store.DigestOf(f.Tools),
+		Assistant: f.Assistant, Model: f.Choice.Model, Tier: f.Choice.Tier, Effort: f.Choice.Effort, Sources: f.Sources,
+		System: footnote.DigestOf(f.System), Tools: footnote.DigestOf(f.Tools),
 	})
 	for i, m := range in.Messages {
 		blocks, err := blocksOf(m.Content)

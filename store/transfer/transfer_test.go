@@ -57,7 +57,7 @@ func fill(t *testing.T, s store.Store, n int) {
 			footnote.Opened{
 				Assistant: "analyst",
 				Model:     "m",
-				System:    store.DigestOf([]byte("[]")),
+				System:    footnote.DigestOf([]byte("[]")),
 			}, footnote.Titled{Title: "Title <" + strings.Repeat("ä", i) + ">"},
 			footnote.UserMessage{Text: "How many\u2028\x00?"}, footnote.RunStarted{Protocol: "x"},
 			footnote.ToolResult{
@@ -65,7 +65,7 @@ func fill(t *testing.T, s store.Store, n int) {
 				Result: &footnote.StoredResult{
 					ID:       "r1",
 					RowCount: 1,
-					Chunks:   []footnote.Chunk{{Digest: store.DigestOf(rows), Rows: 1}},
+					Chunks:   []footnote.Chunk{{Digest: footnote.DigestOf(rows), Rows: 1}},
 				},
 			},
 			footnote.Answered{
@@ -73,9 +73,9 @@ func fill(t *testing.T, s store.Store, n int) {
 			}, footnote.RunFinished{Reason: "end_turn"}, footnote.Feedback{Seq: 6, Good: true, Words: "</script>"},
 		}
 		blobs := map[footnote.Digest][]byte{
-			store.DigestOf([]byte("[]")):   []byte("[]"),
-			store.DigestOf(rows):           rows,
-			store.DigestOf([]byte{0, 255}): {0, 255},
+			footnote.DigestOf([]byte("[]")):   []byte("[]"),
+			footnote.DigestOf(rows):           rows,
+			footnote.DigestOf([]byte{0, 255}): {0, 255},
 		}
 		if _, err := s.CreateAppend(t.Context(), st, store.Append{Run: "r", Bodies: bodies, Blobs: blobs}); err != nil {
 			t.Fatal(err)
@@ -196,7 +196,8 @@ func withoutLine(text, words string) string {
 func TestMessages(t *testing.T) {
 	s := file(t)
 	frame := transfer.Frame{
-		Assistant: "analyst", Model: "m", Org: "o", User: "u", System: []byte(`[]`), Tools: []byte(`[]`),
+		Assistant: "analyst", Choice: footnote.Choice{Model: "m"}, Org: "o", User: "u",
+		System: []byte(`[]`), Tools: []byte(`[]`),
 		Now: func() time.Time { return time.Unix(1e9, 0).UTC() },
 	}
 	text := `{"id":"one","title":"Sales","messages":[{"role":"user","content":"How many?"},{"role":"assistant","content":[{"type":"text","text":"I look."},{"type":"tool_use","id":"t1","name":"search","input":{"q":1}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"t1","content":[{"type":"text","text":"42"}]}]},{"role":"assistant","content":"42."},{"role":"user","content":"And now?"},{"role":"assistant","content":"43."}]}
@@ -219,7 +220,7 @@ not json
 	}
 	head, err := s.Find(t.Context(), "o", "u", store.Conversation, "one")
 	if err != nil || head.Title != "Sales" || head.RunState != "" {
-		t.Fatalf("%+v, %v", head, err)
+		t.Fatalf("head: %+v, %v", head, err)
 	}
 	kinds := ""
 	for ev, err := range s.Events(t.Context(), head.ID, 0) {

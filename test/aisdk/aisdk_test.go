@@ -61,7 +61,7 @@ func drive(t *testing.T, version string) {
 		"FOOTNOTE_TEST_OTHER_KEY="+bobsKey)
 	out, err := cmd.CombinedOutput()
 	if err != nil || !strings.Contains(string(out), "# fail 0") || strings.Contains(string(out), "# pass 0") {
-		t.Errorf("%v\n%s", err, out)
+		t.Errorf("node --test: %v\n%s", err, out)
 	}
 }
 
@@ -118,15 +118,15 @@ func serve(t *testing.T) string {
 }
 
 // resolve finds the number 42.
-func resolve(text, _ string, tables []agent.Table, _ []footnote.Cite) ([]footnote.Cite, []footnote.Unresolved) {
-	at := strings.Index(text, "42")
-	if at < 0 || len(tables) == 0 {
-		return nil, nil
+func resolve(d agent.Draft) agent.Resolved {
+	at := strings.Index(d.Text, "42")
+	if at < 0 || len(d.Tables) == 0 {
+		return agent.Resolved{}
 	}
 	row := 0
-	return []footnote.Cite{
-		{Start: at, End: at + 2, Text: "42", Result: tables[0].ID, Row: &row, Column: "n", Value: "42", Confidence: 1},
-	}, nil
+	return agent.Resolved{Cites: []footnote.Cite{{
+		Start: at, End: at + 2, Text: "42", Result: d.Tables[0].ID, Row: &row, Column: "n", Value: "42", Confidence: 1,
+	}}}
 }
 
 // tools returns a tool that reads, one that needs a person's approval, and the same two for the browser.

@@ -145,9 +145,9 @@ func TestOtherBlocks(t *testing.T) {
 	}
 }
 
-// TestPagesShowEveryCommand checks that the pages show every command and every address at least once in a block
+// TestDocsShowEveryCommand checks that the pages show every command and every address at least once in a block
 // that is run.
-func TestPagesShowEveryCommand(t *testing.T) {
+func TestDocsShowEveryCommand(t *testing.T) {
 	var all strings.Builder
 	for _, list := range pages(t) {
 		for _, b := range list {
@@ -313,7 +313,7 @@ func newShell(t *testing.T, page []block) *shell {
 		}
 	}()
 	t.Cleanup(func() {
-		// Let servers end by themselves first, and then kill what is left in the group.
+		// Let servers end by themselves first, and then kill the rest of the group.
 		_, _ = io.WriteString(s.in, "\nkill $(jobs -p) 2>/dev/null; wait; exit\n")
 		late := time.AfterFunc(20*time.Second, func() { _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) })
 		_ = cmd.Wait() // the page may have left the shell in any state

@@ -19,7 +19,7 @@ func TestStatementsCountTowardsLimits(t *testing.T) {
 	p := serve(t, settings...)
 	statement := map[string]any{"question": "How many orders are there?"}
 	if status, body := p.sendJSON(t, "/api/generate-sql", statement); status != http.StatusOK {
-		t.Fatalf("%d %s", status, body)
+		t.Fatalf("generate-sql: %d %s", status, body)
 	}
 	p.kill()
 	p = serve(t, append(settings, "FOOTNOTE_TOKENS_PER_DAY=1")...)

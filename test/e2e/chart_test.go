@@ -65,11 +65,11 @@ func TestReplicaDraws(t *testing.T) {
 		if strings.Count(history, `"action"`) != 1 ||
 			!strings.Contains(history, fmt.Sprintf(`"conversation":%q`, id)) ||
 			!strings.Contains(history, "The low of the minutes.") {
-			t.Errorf("%s", history)
+			t.Errorf("history: %s", history)
 		}
 		drawn = append(drawn, body)
 	}
 	if drawn[0] != drawn[1] || !strings.Contains(drawn[0], `"price":1.098`) {
-		t.Errorf("%s\n%s", drawn[0], drawn[1])
+		t.Errorf("drawings at both servers: %s\n%s", drawn[0], drawn[1])
 	}
 }

@@ -64,7 +64,7 @@ func runClient(t *testing.T, p *process, file string) {
 	cmd.Env = environ("FOOTNOTE_TEST_URL="+p.url, "FOOTNOTE_TEST_KEY="+adasKey, "FOOTNOTE_TEST_OTHER_KEY="+bobsKey)
 	out, err := cmd.CombinedOutput()
 	if err != nil || !strings.Contains(string(out), "# fail 0") || strings.Contains(string(out), "# pass 0") {
-		t.Errorf("%v\n%s", err, out)
+		t.Errorf("node --test: %v\n%s", err, out)
 	}
 }
 
@@ -90,7 +90,7 @@ func TestGoClient(t *testing.T) {
 	c, err := client.Chat.Completions.New(t.Context(), params("How many orders?"))
 	if err != nil || !strings.HasSuffix(c.Choices[0].Message.Content, want) || c.Choices[0].FinishReason != "stop" ||
 		c.Usage.TotalTokens == 0 {
-		t.Errorf("%+v, %v", c, err)
+		t.Errorf("completion: %+v, %v", c, err)
 	}
 	streamed := params("How many orders?")
 	streamed.StreamOptions.IncludeUsage = openai.Bool(true)
@@ -215,7 +215,7 @@ func TestDisconnectEndsRun(t *testing.T) {
 	}
 }
 
-// TestRunContinuesAfterDisconnect checks that with on_disconnect=continue the run goes on, and its answer can be
+// TestRunContinuesAfterDisconnect checks that with on_disconnect=continue the run continues, and its answer can be
 // read later.
 func TestRunContinuesAfterDisconnect(t *testing.T) {
 	t.Parallel()

@@ -111,7 +111,7 @@ func (p *process) lastAnswer(t *testing.T, id string) (answer string, result str
 				t.Fatal(err)
 			}
 		case "run_failed":
-			t.Fatalf("%s", e.line)
+			t.Fatalf("the run failed: %s", e.line)
 		}
 	}
 	return answer, result

@@ -42,11 +42,13 @@ func TestHelp(t *testing.T) {
 		}
 	}
 	for _, args := range [][]string{
-		{
-			"bogus",
-		}, {
-			"ask",
-		}, {"query"}, {"query", "--batch", "select 1"}, {"serve", "--nope"}, {"ask", " "}, {"verify", "a", "b"},
+		{"bogus"},
+		{"ask"},
+		{"query"},
+		{"query", "--batch", "select 1"},
+		{"serve", "--nope"},
+		{"ask", " "},
+		{"verify", "a", "b"},
 	} {
 		o := command(t, nil, "", args...)
 		if o.code != 2 || o.stdout != "" || !strings.HasPrefix(o.stderr, "footnote: ") {
@@ -59,7 +61,7 @@ func TestVersion(t *testing.T) {
 	t.Parallel()
 	if o := command(t, nil, "", "version"); o.code != 0 || !strings.HasPrefix(o.stdout, "footnote ") ||
 		strings.Count(o.stdout, "\n") != 1 {
-		t.Errorf("%+v", o)
+		t.Errorf("footnote version: %+v", o)
 	}
 }
 
@@ -68,7 +70,7 @@ func TestSeedDemo(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "shop.db")
 	for range 2 { // also over an existing file
 		if o := command(t, nil, "", "seed-demo", path); o.code != 0 || o.stdout != path+"\n" {
-			t.Errorf("%+v", o)
+			t.Errorf("footnote seed-demo: %+v", o)
 		}
 	}
 	got, err := os.ReadFile(path)
@@ -83,7 +85,7 @@ func TestSeedDemo(t *testing.T) {
 		t.Errorf("mode %v, %v", info.Mode(), err)
 	}
 	if o := command(t, nil, "", "seed-demo", "/nowhere/shop.db"); o.code != 1 {
-		t.Errorf("%+v", o)
+		t.Errorf("footnote seed-demo into a missing folder: %+v", o)
 	}
 }
 
@@ -188,9 +190,11 @@ func TestQueryBatch(t *testing.T) {
 		id, outcome string
 		rows        int
 	}{
-		{
-			"1", "executed", 2,
-		}, {`"two"`, "refused", 0}, {`{"n":3}`, "limited", 100}, {"null", "failed", 0}, {"5", "refused", 0},
+		{"1", "executed", 2},
+		{`"two"`, "refused", 0},
+		{`{"n":3}`, "limited", 100},
+		{"null", "failed", 0},
+		{"5", "refused", 0},
 	}
 	if len(lines) != len(want) {
 		t.Fatalf("%d lines: %s", len(lines), o.stdout)
@@ -264,7 +268,7 @@ func TestAsk(t *testing.T) {
 	if len(a.SQL) != 1 || len(a.Rows) != 1 || fmt.Sprint(a.Rows[0][0]) != "846" || a.Columns[0].Name != "orders" ||
 		string(a.Chart) != "null" ||
 		a.Usage["model"] != "claude-sonnet-5-5" || !strings.Contains(o.stdout, a.Conversation) {
-		t.Errorf("%+v", a)
+		t.Errorf("answer: %+v", a)
 	}
 	if last := fake.Requests()[fake.Metrics().Requests-1]; len(last.Messages) < 6 {
 		t.Errorf("the history of the continued conversation has %d messages", len(last.Messages))
@@ -356,11 +360,11 @@ func TestAskOffline(t *testing.T) {
 	settings := []string{"FOOTNOTE_DATA=" + t.TempDir()}
 	a := askJSON(t, settings, "How many orders are there?")
 	if !strings.Contains(a.Answer, "846") || len(a.Footnotes) == 0 || a.Footnotes[0].Text != "846" {
-		t.Errorf("%+v", a)
+		t.Errorf("answer: %+v", a)
 	}
 	o := command(t, settings, "", "ask", "total order amount by month")
 	if o.code != 0 || !strings.Contains(o.stdout, "SELECT") || !strings.Contains(o.stdout, "──") {
-		t.Errorf("%+v", o)
+		t.Errorf("footnote ask: %+v", o)
 	}
 	if !duckdb.Available {
 		return
@@ -371,7 +375,7 @@ func TestAskOffline(t *testing.T) {
 	}
 	b := askJSON(t, settings, "--source", file, "total amount by city")
 	if len(b.Rows) != 2 || !strings.Contains(b.Answer, "17") {
-		t.Errorf("%+v", b)
+		t.Errorf("follow-up: %+v", b)
 	}
 	dirty := filepath.Join(t.TempDir(), "dirty.csv")
 	if err := os.WriteFile(dirty, []byte("city;city;amount\nRome;a;1.000,50\nOslo;b;5,25\nTotal;;1.005,75\n"),
@@ -381,7 +385,7 @@ func TestAskOffline(t *testing.T) {
 	notes := "`1 totals row left out`; `a second \"city\" is now called city_2`"
 	if c := askJSON(t, settings, "--source", dirty, "total amount"); !strings.Contains(c.Answer, "1,005.75") ||
 		!strings.Contains(c.Answer, notes) {
-		t.Errorf("%+v", c)
+		t.Errorf("answer with notes: %+v", c)
 	}
 	if o := command(t, settings, "", "doctor", "--source", dirty); !strings.Contains(o.stdout,
 		"table dirty: read as ; separated; 1 totals row left out; a second") {
@@ -423,7 +427,7 @@ func TestVerify(t *testing.T) {
 	}
 	if o := command(t, settings, "", "verify", id); o.code != 0 ||
 		!strings.Contains(o.stdout, "ok  846 = r1[0].orders") {
-		t.Errorf("%+v", o)
+		t.Errorf("footnote verify: %+v", o)
 	}
 	for _, missing := range []string{"conv_NOBODY", "../x", ""} {
 		if o := command(t, settings, "", "verify", missing); o.code != 1 {
@@ -521,7 +525,7 @@ func TestFakeModel(t *testing.T) {
 	}
 	for _, wrong := range []string{"nope", filepath.Join(t.TempDir(), "nowhere.yaml")} {
 		if o := command(t, nil, "", "fake-model", "--scenario", wrong); o.code != 2 {
-			t.Errorf("%+v", o)
+			t.Errorf("footnote fake-model with a wrong scenario: %+v", o)
 		}
 	}
 }

@@ -122,7 +122,7 @@ func (c *crash) round(t *testing.T, p *process, round int) *process {
 	var asked sync.WaitGroup
 	asked.Go(func() { p.try(ctx, question{text: "Now a crash.", conversation: thread, stream: round%2 == 0}) })
 	after := time.Duration(c.random(300_000)) * time.Microsecond
-	time.Sleep(after) // the timing is what is tested
+	time.Sleep(after) // to vary the kill
 	p.kill()
 	asked.Wait()
 	frames := <-shown
@@ -171,7 +171,7 @@ func watch(ctx context.Context, t *testing.T, p *process, id string) <-chan map[
 			}
 			switch field, value, _ := strings.Cut(strings.TrimSuffix(line, "\n"), ": "); field {
 			case "id":
-				seq, _ = strconv.ParseInt(value, 10, 64)
+				seq = sequence(value)
 			case "data":
 				data = value
 			case "":

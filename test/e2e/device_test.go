@@ -22,7 +22,7 @@ func (p *process) openedWith(t *testing.T, with map[string]any) (id string) {
 	t.Helper()
 	status, body := p.sendJSON(t, "/api/conversations", with)
 	if status != http.StatusAccepted {
-		t.Fatalf("%d %s", status, body)
+		t.Fatalf("opening a conversation: %d %s", status, body)
 	}
 	return conversationOf(body)
 }
@@ -76,7 +76,7 @@ func TestStopFromAnotherDevice(t *testing.T) {
 			begun := time.Now()
 			if status, body := p.sendJSON(t, "/api/conversations/"+id+"/stop",
 				map[string]any{}); status != http.StatusNoContent {
-				t.Fatalf("%d %s", status, body)
+				t.Fatalf("stop: %d %s", status, body)
 			}
 			eventually(t, "the run and its model call have ended", func() bool {
 				return !running(p.log(t, id, "")) && fake.Metrics().Open == 0
@@ -93,8 +93,8 @@ func TestStopFromAnotherDevice(t *testing.T) {
 	}
 }
 
-// TestAppRunContinuesAfterDisconnect checks that an app's run goes on without a reader, unless the server is configured
-// otherwise.
+// TestAppRunContinuesAfterDisconnect checks that an app's run continues without a reader, unless the server is
+// configured otherwise.
 func TestAppRunContinuesAfterDisconnect(t *testing.T) {
 	t.Parallel()
 	_, settings := imitate(t, func(r modeltest.Request) modeltest.Reply {

@@ -76,9 +76,9 @@ func TestDiskFullWhileServing(t *testing.T) {
 	first := p.answered(t, question{text: "fake: say Hello.", conversation: "full"})
 	disk.fill(t, p)
 	for _, q := range []question{
-		{
-			text: "fake: say Hello.",
-		}, {text: "fake: say Hello.", conversation: "full"}, {text: "How many orders?", stream: true},
+		{text: "fake: say Hello."},
+		{text: "fake: say Hello.", conversation: "full"},
+		{text: "How many orders?", stream: true},
 	} {
 		eventually(t, "storage_unavailable", func() bool { // the file's last pages may still have room for an event
 			r := p.ask(t, q)
@@ -97,7 +97,7 @@ func TestDiskFullWhileServing(t *testing.T) {
 		t.Errorf("the log has %d events", len(events))
 	}
 	disk.free(t, p)
-	eventually(t, "the conversation goes on when there is space", func() bool {
+	eventually(t, "the conversation continues when there is space", func() bool {
 		return p.ask(t, question{text: "fake: say Hello.", conversation: "full"}).status == http.StatusOK
 	})
 	checkLog(t, p.log(t, first.conversation, ""))

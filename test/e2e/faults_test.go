@@ -102,8 +102,8 @@ func faults() map[string]fault {
 			Text:       "first half",
 			StopReason: "pause_turn",
 		}, say("second half")),
-		"silent end":      answered("At last.", modeltest.Reply{StopReason: "end_turn"}, say("At last.")),
-		"silent for ever": answered("", modeltest.Reply{StopReason: "end_turn"}),
+		"silent end":   answered("At last.", modeltest.Reply{StopReason: "end_turn"}, say("At last.")),
+		"empty answer": answered("", modeltest.Reply{StopReason: "end_turn"}),
 		"context window": answered("All of it.", modeltest.Reply{
 			Text:       "All of it.",
 			StopReason: "model_context_window_exceeded",

@@ -69,7 +69,7 @@ func TestKilledBetweenReserveAndSettle(t *testing.T) {
 	}
 	p = serve(t, settings...)
 	var events string
-	eventually(t, "the run goes on and ends", func() bool {
+	eventually(t, "the run continues and ends", func() bool {
 		_, list := p.get(t, "/api/conversations", "")
 		var in struct {
 			Conversations []struct {
@@ -115,7 +115,7 @@ func TestTooManyRequests(t *testing.T) {
 			!strings.Contains(body.String(), `"code":"rate_limited"`) ||
 			!strings.Contains(body.String(),
 				`"limit":{"name":"requests_per_minute","unit":"requests","limit":1,"left":0`) {
-			t.Errorf("%d %v %s", res.StatusCode, h, body.String())
+			t.Errorf("request over the limit: %d %v %s", res.StatusCode, h, body.String())
 		}
 		return
 	}

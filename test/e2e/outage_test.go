@@ -250,7 +250,7 @@ func TestOutageWhileParked(t *testing.T) {
 	pg.Kill(t)
 	status, body := p.sendJSON(t, "/api/conversations/"+id+"/turns", answer)
 	if status != 503 || !strings.Contains(body, "storage_unavailable") {
-		t.Errorf("%d %s", status, body)
+		t.Errorf("answer during the outage: %d %s", status, body)
 	}
 	pg.Start(t)
 	eventually(t, "the answer is accepted", func() bool {
@@ -304,7 +304,7 @@ func TestOutageAtAnyMoment(t *testing.T) {
 					accepted = append(accepted, conversationOf(body))
 					mu.Unlock()
 				case status != 503:
-					t.Errorf("%d %s", status, body)
+					t.Errorf("request during the outage: %d %s", status, body)
 				}
 			}
 		})

@@ -99,7 +99,7 @@ func (c *parkedCrash) rule(r modeltest.Request) modeltest.Reply {
 	return reply
 }
 
-// round kills p during a run that waits for somebody, and continues the run until it has its answer.
+// round kills p during a run that waits for a person, and continues the run until it has its answer.
 func (c *parkedCrash) round(t *testing.T, p *process, round int) *process {
 	t.Helper()
 	protocol := [...]string{"app", "aisdk", "analyze"}[round%3]
@@ -183,7 +183,7 @@ func (c *parkedCrash) round(t *testing.T, p *process, round int) *process {
 // killed kills p within a time and starts the next process.
 func (c *parkedCrash) killed(t *testing.T, p *process, within time.Duration) *process {
 	t.Helper()
-	time.Sleep(time.Duration(c.random(int(within.Microseconds()))) * time.Microsecond) // the timing is what is tested
+	time.Sleep(time.Duration(c.random(int(within.Microseconds()))) * time.Microsecond) // to vary the kill
 	p.kill()
 	next := serve(t, c.settings...)
 	_, body := next.get(t, "/api/conversations?limit=1", "")
@@ -486,7 +486,7 @@ func (p *process) conversation(t *testing.T, text string) string {
 	status, body := p.get(t, "/api/conversations?limit=10", "")
 	var list struct{ Conversations []struct{ ID string } }
 	if err := json.Unmarshal([]byte(body), &list); err != nil || status != http.StatusOK {
-		t.Fatalf("%d %s: %v", status, body, err)
+		t.Fatalf("conversations: %d %s: %v", status, body, err)
 	}
 	for _, c := range list.Conversations {
 		for _, e := range p.log(t, url.PathEscape(c.ID), "") {

@@ -16,7 +16,7 @@ import (
 	"github.com/footnotehq/footnote/model/modeltest"
 )
 
-// received is what a reader of a conversation's events has received so far.
+// received holds the events and deltas that a reader has received so far.
 type received struct {
 	deltas atomic.Int64
 	end    chan []string // all frames in order, with the deltas of a block joined; sent when the stream ends
@@ -89,7 +89,7 @@ func TestReplicaStreamsDeltas(t *testing.T) {
 	eventually(t, "the other server shows deltas", func() bool { return far.deltas.Load() > 20 })
 	if status, body := s[2].sendJSON(t, "/api/conversations/"+id+"/stop",
 		map[string]any{}); status != http.StatusNoContent {
-		t.Fatalf("%d %s", status, body)
+		t.Fatalf("stop: %d %s", status, body)
 	}
 	later := func(all []string) []string {
 		return slices.DeleteFunc(all, func(line string) bool {
@@ -125,7 +125,7 @@ func TestReplicaWithoutRedis(t *testing.T) {
 	})
 	if status, body := s[2].sendJSON(t, "/api/conversations/"+id+"/stop",
 		map[string]any{}); status != http.StatusNoContent {
-		t.Fatalf("%d %s", status, body)
+		t.Fatalf("stop: %d %s", status, body)
 	}
 	events := s[1].ended(t, id)
 	got := <-far.end

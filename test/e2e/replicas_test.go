@@ -77,14 +77,19 @@ func (p *process) follow(ctx context.Context, t *testing.T, id string) <-chan fo
 		for lines := bufio.NewScanner(res.Body); lines.Scan(); {
 			switch field, value, _ := strings.Cut(lines.Text(), ": "); field {
 			case "id":
-				seq, _ := strconv.ParseInt(value, 10, 64)
-				f.seqs = append(f.seqs, seq)
+				f.seqs = append(f.seqs, sequence(value))
 			case "event":
 				f.last = value
 			}
 		}
 	}()
 	return end
+}
+
+// sequence returns the number of an event from its id, such as conv_ABC.12, or 0.
+func sequence(id string) int64 {
+	n, _ := strconv.ParseInt(id[strings.LastIndexByte(id, '.')+1:], 10, 64)
+	return n
 }
 
 type followed struct {
@@ -153,7 +158,7 @@ func TestReplicaStops(t *testing.T) {
 	begun := time.Now()
 	if status, body := s[1].sendJSON(t, "/api/conversations/"+id+"/stop",
 		map[string]any{}); status != http.StatusNoContent {
-		t.Fatalf("%d %s", status, body)
+		t.Fatalf("stop: %d %s", status, body)
 	}
 	events := s[1].ended(t, id)
 	t.Logf("stopped after %v", time.Since(begun))
@@ -184,7 +189,7 @@ func TestReplicaAnswers(t *testing.T) {
 			})
 			var got struct{ Conversation string }
 			if err := json.Unmarshal([]byte(body), &got); err != nil || status != http.StatusAccepted {
-				t.Fatalf("%d %s: %v", status, body, err)
+				t.Fatalf("opening a conversation: %d %s: %v", status, body, err)
 			}
 			id := got.Conversation
 			eventually(t, "the call waits", func() bool { return len(waiting(t, s[1].log(t, id, ""))) == 1 })
@@ -201,7 +206,7 @@ func TestReplicaAnswers(t *testing.T) {
 				posts.Go(func() {
 					status, body, err := p.exchange(t.Context(), "/api/conversations/"+id+"/turns", answer)
 					if err != nil || status != http.StatusAccepted {
-						t.Errorf("%d %s: %v", status, body, err)
+						t.Errorf("answer to the call: %d %s: %v", status, body, err)
 					}
 					if !strings.Contains(body, `"duplicate":true`) {
 						fresh.Add(1)
@@ -302,7 +307,7 @@ func TestReplicasAcceptOneTurn(t *testing.T) {
 			case err == nil && status == http.StatusAccepted:
 				taken.Add(1)
 			case err != nil || status != http.StatusConflict:
-				t.Errorf("%d %s: %v", status, body, err)
+				t.Errorf("want a conflict: %d %s: %v", status, body, err)
 			}
 		})
 	}
@@ -351,7 +356,7 @@ func TestReplicaBusy(t *testing.T) {
 					t.Errorf("%d %s; want 409", status, body)
 				}
 			} else if status != http.StatusOK || !strings.Contains(body, "At once.") {
-				t.Errorf("%d %s", status, body)
+				t.Errorf("answer: %d %s", status, body)
 			}
 			h.release()
 			events := s[0].ended(t, id)

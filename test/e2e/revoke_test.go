@@ -50,7 +50,7 @@ func (p *process) startRun(t *testing.T, key, body string) (id string) {
 }
 
 // TestRevocationEndsRuns checks that a run without a reader ends when its key is revoked, even if another
-// server has taken it over, and that a run of another key goes on.
+// server has taken it over, and that a run of another key continues.
 func TestRevocationEndsRuns(t *testing.T) {
 	t.Parallel()
 	fake, settings := imitate(t, endless)

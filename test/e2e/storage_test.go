@@ -47,8 +47,8 @@ func TestBusyPort(t *testing.T) {
 	}
 }
 
-// TestLogReaderGone checks that the server keeps running when the reader of its output exits.
-func TestLogReaderGone(t *testing.T) {
+// TestLogReaderExits checks that the server keeps running when the reader of its output exits.
+func TestLogReaderExits(t *testing.T) {
 	t.Parallel()
 	_, settings := imitate(t, auto(t))
 	cmd := exec.Command(binary, "serve")

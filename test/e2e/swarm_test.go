@@ -82,7 +82,7 @@ func TestSwarm(t *testing.T) {
 	store := w.open()
 	done := w.startClients(number(t, "FOOTNOTE_SWARM", 5))
 	for n := range number(t, "FOOTNOTE_SWARM_KILLS", 4) {
-		time.Sleep(time.Duration(200+w.random(1200)) * time.Millisecond) // the timing is what is tested
+		time.Sleep(time.Duration(200+w.random(1200)) * time.Millisecond) // random timing is the point of the test
 		w.disturb(n)
 	}
 	<-done
@@ -128,7 +128,7 @@ func TestRollingRestart(t *testing.T) {
 	store := w.open("FOOTNOTE_DRAIN_TIMEOUT=300ms")
 	done := w.startClients(number(t, "FOOTNOTE_SWARM", 5))
 	for n := range number(t, "FOOTNOTE_ROLLS", 3) {
-		time.Sleep(time.Duration(100+w.random(400)) * time.Millisecond) // the timing is what is tested
+		time.Sleep(time.Duration(100+w.random(400)) * time.Millisecond) // random timing is the point of the test
 		p := w.server(n % 3)
 		p.signal(t, syscall.SIGTERM)
 		if code := p.wait(t, patience); code != 0 {
@@ -256,7 +256,7 @@ func (w *swarm) frames(res *http.Response, id string, last int64) int64 {
 		}
 		switch field, value, _ := strings.Cut(strings.TrimSuffix(line, "\n"), ": "); field {
 		case "id":
-			seq, _ = strconv.ParseInt(value, 10, 64)
+			seq = sequence(value)
 		case "data":
 			data = value
 		case "":

@@ -26,7 +26,7 @@ func checkSound(t *testing.T, settings ...string) {
 	t.Helper()
 	o := command(t, append(settings[:len(settings):len(settings)], "FOOTNOTE_LISTEN=127.0.0.1:0"), "", "doctor",
 		"--log")
-	if !strings.Contains(o.stdout, "compared with what it says was used") {
+	if !strings.Contains(o.stdout, "compared with the usage in the log") {
 		t.Errorf("the log was not read to its end: exit code %d\n%s%s", o.code, o.stdout, o.stderr)
 	}
 	for line := range strings.Lines(o.stdout) {
@@ -45,7 +45,7 @@ func checkSoundIfReadable(t *testing.T, p *process) {
 	cmd := exec.CommandContext(ctx, binary, "doctor", "--log")
 	cmd.Env, cmd.Dir = p.cmd.Env, os.TempDir()
 	out, _ := cmd.CombinedOutput() // the exit code covers more than the log
-	if !strings.Contains(string(out), "compared with what it says was used") {
+	if !strings.Contains(string(out), "compared with the usage in the log") {
 		return
 	}
 	for line := range strings.Lines(string(out)) {
@@ -242,7 +242,7 @@ func TestBudgetRace(t *testing.T) {
 			case status == http.StatusTooManyRequests && strings.Contains(body, "budget_exceeded"):
 				refused.Add(1)
 			default:
-				t.Errorf("%d %s", status, body)
+				t.Errorf("question: %d %s", status, body)
 			}
 		})
 	}

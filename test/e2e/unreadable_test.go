@@ -94,7 +94,7 @@ func checkReadable(t *testing.T, p *process, id string, seq int) {
 	for path, want := range map[string]string{
 		"/api/conversations/" + id:                                        fmt.Sprintf(`"unreadable_events":[%d]`, seq),
 		"/api/conversations/" + id + "/messages":                          words,
-		"/api/conversations/" + id + "/events":                            fmt.Sprintf(`{"seq":%d,"time":`, seq),
+		"/api/conversations/" + id + "/events":                            fmt.Sprintf(`{"seq":%d,"id":"%s.%[1]d",`, seq, id),
 		"/api/conversations/" + id + "/events?view=seed":                  words,
 		"/api/conversations/" + id + "/export?format=html":                words,
 		"/api/conversations/" + id + "/events?after=" + fmt.Sprint(seq-1): `"kind":"unreadable"`,
@@ -150,8 +150,8 @@ func checkMoves(t *testing.T, settings []string, events int) {
 	for _, env := range [][]string{settings, there} {
 		o := command(t, append(env[:len(env):len(env)], "FOOTNOTE_LISTEN=127.0.0.1:0"), "", "doctor", "--log")
 		if strings.Count(o.stdout, "it cannot be read: ") != events ||
-			strings.Contains(o.stdout, "are counted, and the log says") ||
-			!strings.Contains(o.stdout, "compared with what it says was used") {
+			strings.Contains(o.stdout, "but the log adds up to") ||
+			!strings.Contains(o.stdout, "compared with the usage in the log") {
 			t.Errorf("doctor: %d\n%s%s", o.code, o.stdout, o.stderr)
 		}
 	}

@@ -20,7 +20,7 @@ const (
 
 var requestID = regexp.MustCompile(`req_[A-Z0-9]+`)
 
-// TestUsersAreIsolated checks that another user's data looks as if it did not exist.
+// TestUsersAreIsolated checks that another user's data is reported as missing.
 func TestUsersAreIsolated(t *testing.T) {
 	t.Parallel()
 	_, settings := imitate(t, auto(t))

@@ -3,7 +3,6 @@ package program
 
 import (
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -16,7 +15,11 @@ func Install(root, path string) error {
 		return err
 	}
 	if built := os.Getenv("TEST_PROGRAM"); built != "" {
-		return copyFile(built, path)
+		data, err := os.ReadFile(built)
+		if err != nil {
+			return err
+		}
+		return os.WriteFile(path, data, 0o755)
 	}
 	build := exec.Command("go", "build", "-o", path, "./cmd/footnote")
 	build.Dir = root
@@ -24,21 +27,4 @@ func Install(root, path string) error {
 		return fmt.Errorf("build the program: %w\n%s", err, out)
 	}
 	return nil
-}
-
-func copyFile(from, to string) error {
-	src, err := os.Open(from)
-	if err != nil {
-		return err
-	}
-	defer src.Close()
-	dst, err := os.OpenFile(to, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o755)
-	if err != nil {
-		return err
-	}
-	if _, err := io.Copy(dst, src); err != nil {
-		_ = dst.Close()
-		return err
-	}
-	return dst.Close()
 }

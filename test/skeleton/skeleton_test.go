@@ -138,14 +138,9 @@ func assistant(model model.Model, shop sources) *agent.Assistant {
 	}
 }
 
-func resolve(text, question string, tables []agent.Table, _ []footnote.Cite) ([]footnote.Cite, []footnote.Unresolved) {
-	results := make([]cite.Table, len(tables))
-	for i, t := range tables {
-		results[i] = cite.Table{
-			ID: t.ID, SQL: t.SQL, RowCount: t.RowCount, Result: footnote.Result{Columns: t.Columns, Rows: t.Rows},
-		}
-	}
-	return cite.Resolve(text, results, question)
+func resolve(d agent.Draft) (r agent.Resolved) {
+	r.Cites, r.Unresolved = cite.Resolve(d.Text, d.Tables, d.Question)
+	return r
 }
 
 // server is a server process under test.

@@ -2,8 +2,6 @@
 package ask
 
 import (
-	"context"
-
 	"github.com/footnotehq/footnote/tool"
 	"github.com/footnotehq/footnote/tool/schema"
 )
@@ -13,27 +11,17 @@ type input struct {
 	Options  []string `json:"options,omitempty" jsonschema:"Two to six answers to choose from, each a few words. The user may still answer in words of their own."`
 }
 
-type asker struct{}
-
 // New returns ask_user. It runs in the user's page, which shows the question. Its result is the user's answer as
 // text.
-func New() tool.Tool { return asker{} }
+func New() tool.Tool { return tool.OnPage(spec) }
 
 var spec = tool.Spec{
 	Name: "ask_user", Label: "Asking you", Family: tool.Question,
 	Description: "Ask the user one question and wait for the answer. " +
 		"Use it only when the question cannot be answered without knowing, when the data and the conversation do not " +
 		"say, and when a wrong guess would waste the user's time: which of two meanings, which period, which file. " +
-		"Otherwise make the most likely assumption, go on, and say in your answer what you assumed. " +
-		"The user may not answer; you are told so then, and go on with the most likely assumption.",
+		"Otherwise make the most likely assumption, continue, and say in your answer what you assumed. " +
+		"The user may not answer. If so, you are told, and continue with the most likely assumption.",
 	InputSchema: schema.For[input](schema.Length("question", 1, 2_000), schema.Items("options", 6, 200)),
-	Side:        tool.Client,
 	ReadOnly:    true,
-}
-
-func (asker) Spec() tool.Spec { return spec }
-
-// Call is never called, because the user's page answers.
-func (asker) Call(context.Context, tool.Call) (tool.Output, error) {
-	return tool.Fail("The question was not shown to the user."), nil
 }

@@ -230,7 +230,7 @@ func TestRedisExpires(t *testing.T) {
 	client := server.Client(t)
 	keys, err := client.Keys(t.Context(), "*").Result()
 	if err != nil || len(keys) != 2 {
-		t.Fatalf("%v, %v", keys, err)
+		t.Fatalf("keys: %v, %v", keys, err)
 	}
 	for _, key := range keys {
 		ttl, err := client.PTTL(t.Context(), key).Result()
@@ -246,6 +246,58 @@ func TestRedisExpires(t *testing.T) {
 func TestOpenRedisHidesAddress(t *testing.T) {
 	if _, err := cache.OpenRedis("redis://:secret@host:port:1/x", cache.RedisOptions{}); err == nil ||
 		strings.Contains(err.Error(), "secret") {
-		t.Fatalf("%v", err)
+		t.Fatalf("want an error without the password: %v", err)
 	}
+}
+
+// TestSealedEntries checks that entries in Redis are unreadable without the secret, and that entries of another secret,
+// of none, of another key or damaged ones count as missing.
+func TestSealedEntries(t *testing.T) {
+	server := redistest.New(t)
+	open := func(secret string) cache.Backend {
+		b, err := cache.OpenRedis(server.URL(), cache.RedisOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = b.Close() })
+		if secret == "" {
+			return b
+		}
+		s, err := cache.Sealed(b, secret)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	const secret = "a secret of this test, which is long"
+	plain, ours, theirs := open(""), open(secret), open("another secret, which is long, too")
+	put := func(b cache.Backend, key, data string) {
+		if err := b.Put(t.Context(), key, "conv_1", []byte(data), time.Minute); err != nil {
+			t.Fatal(err)
+		}
+	}
+	get := func(what string, b cache.Backend, key, want string) {
+		if data, err := b.Get(t.Context(), key); err != nil || string(data) != want {
+			t.Errorf("%s: %q, %v; want %q", what, data, err, want)
+		}
+	}
+	put(ours, "k", "salaries")
+	get("the same secret", open(secret), "k", "salaries")
+	get("another secret", theirs, "k", "")
+	raw, err := plain.Get(t.Context(), "k")
+	if err != nil || len(raw) == 0 || strings.Contains(string(raw), "salaries") {
+		t.Errorf("stored: %q, %v", raw, err)
+	}
+	put(plain, "moved", string(raw))
+	get("moved to another key", ours, "moved", "")
+	raw[len(raw)-1] ^= 1
+	put(plain, "k", string(raw))
+	get("damaged", ours, "k", "")
+	put(plain, "k", "x")
+	get("not encrypted", ours, "k", "")
+	put(ours, "k", "again")
+	if err := ours.Drop(t.Context(), "conv_1"); err != nil {
+		t.Fatal(err)
+	}
+	get("dropped", ours, "k", "")
 }

@@ -200,7 +200,7 @@ func (t cached) run(ctx context.Context, k key, call tool.Call, f *flight) (tool
 	mark, id := newMark(), call.ResultID
 	call.ResultID = mark
 	begun := c.opts.Now()
-	// The collector of the call itself, if there is one: nobody may wait for the tool.
+	// The collector of the call itself, if there is one: the caller may have stopped waiting for the tool.
 	ctx, ran := footnote.JoinStatements(ctx)
 	out, err := t.Tool.Call(ctx, call)
 	var tables []string

@@ -43,7 +43,9 @@ func rows(call tool.Call, text string) tool.Output {
 			{
 				Name: "t",
 				Kind: footnote.KindText,
-			}, {Name: "n", Kind: footnote.KindInteger}, {Name: "f", Kind: footnote.KindNumber},
+			},
+			{Name: "n", Kind: footnote.KindInteger},
+			{Name: "f", Kind: footnote.KindNumber},
 		},
 			Rows: [][]any{{text, int64(1)<<53 + 1, 0.1}, {nil, int64(-1), 2.0}}},
 		Source: "shop", SQL: "SELECT t, n, f FROM x",
@@ -339,7 +341,7 @@ func TestNotCached(t *testing.T) {
 			tool := w.Tool(f, rule)
 			for range 2 {
 				if out, _ := tool.Call(t.Context(), ask(`{}`)); out.CacheHit || strings.Contains(out.Content, `"rA`) {
-					t.Fatalf("%+v", out)
+					t.Fatalf("want no hit and no stored result: %+v", out)
 				}
 			}
 			if f.calls.Load() != 2 {
@@ -364,7 +366,7 @@ func TestStale(t *testing.T) {
 			return rows(call, "x"), nil
 		}
 		mustCall(t, tl, ask(`{"n":1}`))
-		w.versions.Store("shop", "2") // as if it had never changed
+		w.versions.Store("shop", "2") // the version from before the change
 		if mustCall(t, tl, ask(`{"n":1}`)).CacheHit {
 			t.Fatal("rows of data that changed while they were read")
 		}
@@ -437,7 +439,7 @@ func TestFailedLeader(t *testing.T) {
 			<-running
 			wg.Go(func() {
 				if out, err := tool.Call(t.Context(), ask(`{}`)); err != nil || out.Rows == nil {
-					t.Errorf("%+v, %v", out, err)
+					t.Errorf("call after a failed leader: %+v, %v", out, err)
 				}
 			})
 			close(release)

@@ -59,7 +59,7 @@ func (c *Cache) decode(ctx context.Context, data []byte, k key, ttl time.Duratio
 	case e.Format != format:
 		return tool.Output{}, fmt.Errorf("the entry has format %d", e.Format)
 	case !bytes.Equal(e.Key, k.material):
-		return tool.Output{}, errors.New("the entry is that of another call")
+		return tool.Output{}, errors.New("the entry belongs to another call")
 	case age < -maxSkew:
 		return tool.Output{}, fmt.Errorf("the entry's timestamp is in the future: %s", e.Made)
 	case age >= ttl:

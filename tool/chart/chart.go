@@ -5,16 +5,18 @@ package chart
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/internal/reply"
+	"github.com/footnotehq/footnote/internal/spelling"
 	"github.com/footnotehq/footnote/tool"
-	"github.com/footnotehq/footnote/tool/internal/spelling"
 	"github.com/footnotehq/footnote/tool/schema"
 )
 
@@ -74,7 +76,7 @@ type input struct {
 	X       string `json:"x,omitempty" jsonschema:"Column along the x axis; the slices of a pie; the numbers of a histogram. Every type but table needs it."`
 	Y       names  `json:"y,omitempty" jsonschema:"Numeric column or columns to draw. Histogram and table need none."`
 	Series  string `json:"series,omitempty" jsonschema:"Column whose values split the one y column into coloured series."`
-	Title   string `json:"title,omitempty" jsonschema:"Short title that says what is to be seen."`
+	Title   string `json:"title,omitempty" jsonschema:"Short title of the chart."`
 	Sort    string `json:"sort,omitempty" jsonschema:"Order of the marks: by x or y, with a minus descending. Left out: the order of the result."`
 }
 
@@ -105,13 +107,11 @@ func New() tool.Tool { return show{} }
 
 var spec = tool.Spec{
 	Name: "show_chart", Label: "Drawing a chart", Family: tool.Chart,
-	Description: "Show a chart of a stored result below your answer. " +
-		"Use it when a picture says more than the figures: a line or area for a development over time, bars for a " +
-		"comparison or ranking, a pie for few shares of a whole, a scatter for a relation, a histogram for a " +
-		"distribution, a table for rows to read. " +
-		"The result must already have the rows to draw, one for each mark, aggregated and named as they should be " +
-		"read: run a query for it first. " +
-		"Do not repeat the chart's figures one by one in the answer.",
+	Description: "Show a chart of a stored result below your answer. Use it when a picture says more than the " +
+		"figures: a line or area for a development over time, bars for a comparison or ranking, a pie for few shares " +
+		"of a whole, a scatter for a relation, a histogram for a distribution, a table for rows to read. The result " +
+		"must already have the rows to draw, one for each mark, aggregated and named as they should be read: run a " +
+		"query for it first. Do not repeat the chart's figures one by one in the answer.",
 	InputSchema: schema.For[input](
 		schema.Enum("type", Bar, Line, Area, Scatter, Pie, Histogram, Table),
 		schema.Enum("sort", ByX, ByXDesc, ByY, ByYDesc),
@@ -147,50 +147,49 @@ func (show) Call(_ context.Context, call tool.Call) (tool.Output, error) {
 		Note   string `json:"note,omitempty"`
 	}{true, s.Result, s.Type, result.RowCount, ""}
 	if result.Truncated {
-		answer.Note = "The result is incomplete, because its query gave more rows than may be read; say so beside " +
+		answer.Note = "The result is incomplete, because its query returned more rows than the limit; say so beside " +
 			"the chart."
 	}
 	return tool.Output{Content: string(reply.JSON(answer)), Chart: reply.JSON(s)}, nil
 }
 
-func find(results []footnote.StoredResult, id string) (footnote.StoredResult, error) {
-	ids := make([]string, len(results))
-	for i, r := range results {
+func find(results []footnote.StoredResult, id string) (none footnote.StoredResult, _ error) {
+	var ids []string
+	for _, r := range results {
 		if r.ID == id {
 			return r, nil
 		}
-		ids[i] = r.ID
+		ids = append(ids, r.ID)
 	}
 	if len(ids) == 0 {
-		return footnote.StoredResult{},
-			tool.Refusef("There is no result to draw yet. Call run_query first, then show_chart with the result's id.")
+		return none, tool.Refusef(
+			"There is no result to draw yet. Call run_query first, then show_chart with the result's id.")
 	}
 	shown, _ := reply.Clip(id, 64)
-	recent := ids[max(0, len(ids)-20):]
-	return footnote.StoredResult{},
-		tool.Refusef("There is no result %q. The latest results are: %s.", shown, strings.Join(recent, ", "))
+	recent := strings.Join(ids[max(0, len(ids)-20):], ", ")
+	return none, tool.Refusef("There is no result %q. The latest results are: %s.", shown, recent)
 }
 
 // check reports whether s can be drawn from a result with these columns, and spells column names as in the result.
 // Its errors are sentences for the model.
 func (s *Spec) check(columns []footnote.Column, rows int) error {
-	if err := s.checkShape(); err != nil {
-		return err
+	err := s.checkShape()
+	if err == nil {
+		err = s.resolve(columns)
 	}
-	if err := s.resolve(columns); err != nil {
-		return err
+	if err == nil {
+		err = s.checkKinds(columns)
 	}
-	if err := s.checkKinds(columns); err != nil {
+	marks := rows * max(1, len(s.Y))
+	switch {
+	case err != nil:
 		return err
-	}
-	if rows == 0 {
+	case rows == 0:
 		return tool.Refusef("Result %s has no rows; there is nothing to draw.", s.Result)
-	}
-	if marks := rows * max(1, len(s.Y)); marks > MaxMarks && s.Type != Table {
+	case marks > MaxMarks && s.Type != Table:
 		return tool.Refusef("The chart would have %d marks; at most %d can be drawn. Aggregate in SQL first.", marks,
 			MaxMarks)
-	}
-	if s.Type == Pie && rows > maxSlices {
+	case s.Type == Pie && rows > maxSlices:
 		return tool.Refusef("A pie of %d slices cannot be read; at most %d. Group the small ones in SQL, or use a bar "+
 			"chart.", rows, maxSlices)
 	}
@@ -211,8 +210,7 @@ func (s *Spec) checkShape() error {
 	case Histogram:
 		if s.X == "" || len(s.Y) != 0 {
 			return tool.Refusef(
-				"A histogram needs x, a numeric column, and has no y. To draw counts of a query, use a " +
-					"bar chart.")
+				"A histogram needs x, a numeric column, and has no y. To draw counts of a query, use a bar chart.")
 		}
 	case Table:
 	default:
@@ -222,50 +220,52 @@ func (s *Spec) checkShape() error {
 		return tool.Refusef("Give either several y columns or a series, not both.")
 	}
 	if len(s.Y) > maxSeries {
-		return tool.Refusef("At most %d y columns can be told apart.", maxSeries)
+		return tool.Refusef("A chart can show at most %d y columns.", maxSeries)
 	}
 	return nil
 }
 
 // resolve replaces each column name by the result's spelling.
 func (s *Spec) resolve(columns []footnote.Column) error {
-	of := make([]string, len(columns))
-	for i, c := range columns {
-		of[i] = c.Name
+	if slices.Contains(s.Y, "") {
+		return tool.Refusef("A y column has no name.")
 	}
 	fields := []*string{&s.X, &s.Series}
 	for i := range s.Y {
 		fields = append(fields, &s.Y[i])
 	}
 	for _, f := range fields {
-		if *f == "" && f != &s.X && f != &s.Series {
-			return tool.Refusef("A y column has no name.")
-		}
 		if *f == "" {
 			continue
 		}
 		i := index(columns, *f)
 		if i < 0 {
-			return s.noColumn(*f, of)
+			return s.noColumn(*f, columns)
 		}
 		*f = columns[i].Name
 	}
 	for i, y := range s.Y {
-		for _, other := range s.Y[:i] {
-			if y == other {
-				return tool.Refusef("Column %q is in y twice.", y)
-			}
+		if slices.Contains(s.Y[:i], y) {
+			return tool.Refusef("Column %q is in y twice.", y)
 		}
 	}
 	return nil
 }
 
-func (s *Spec) noColumn(name string, columns []string) error {
+func columnNames(columns []footnote.Column) (names []string) {
+	for _, c := range columns {
+		names = append(names, c.Name)
+	}
+	return names
+}
+
+func (s *Spec) noColumn(name string, columns []footnote.Column) error {
 	shown, _ := reply.Clip(name, 80)
-	if near := spelling.Nearest(name, columns, 2); len(near) > 0 {
+	names := columnNames(columns)
+	if near := spelling.Nearest(name, names, 2); len(near) > 0 {
 		return tool.Refusef("Result %s has no column %q. Did you mean %s?", s.Result, shown, strings.Join(near, " or "))
 	}
-	list, _ := reply.Clip(strings.Join(columns, ", "), 1000)
+	list, _ := reply.Clip(strings.Join(names, ", "), 1000)
 	return tool.Refusef("Result %s has no column %q. Its columns are: %s.", s.Result, shown, list)
 }
 
@@ -279,37 +279,27 @@ func (s *Spec) checkKinds(columns []footnote.Column) error {
 		measured = nil
 	}
 	for _, name := range measured {
-		switch c := columns[index(columns, name)]; c.Kind {
-		case footnote.KindInteger, footnote.KindNumber, footnote.KindDecimal, footnote.KindUnknown:
-		default:
-			var numbers []string
-			for _, c := range columns {
-				if c.Kind == footnote.KindInteger || c.Kind == footnote.KindNumber || c.Kind == footnote.KindDecimal {
-					numbers = append(numbers, c.Name)
-				}
-			}
-			list, _ := reply.Clip(strings.Join(numbers, ", "), 1000)
-			if list == "" {
-				list = "none"
-			}
-			return tool.Refusef("Column %q is %s, and a %s chart can only measure numbers. Numeric columns of %s: %s.",
-				name, c.Kind, s.Type, s.Result, list)
+		c := columns[index(columns, name)]
+		if numeric(c) || c.Kind == footnote.KindUnknown {
+			continue
 		}
+		numbers := slices.DeleteFunc(slices.Clone(columns), func(c footnote.Column) bool { return !numeric(c) })
+		list, _ := reply.Clip(strings.Join(columnNames(numbers), ", "), 1000)
+		return tool.Refusef("Column %q is %s, and a %s chart can only measure numbers. Numeric columns of %s: %s.",
+			name, c.Kind, s.Type, s.Result, cmp.Or(list, "none"))
 	}
 	return nil
 }
 
+func numeric(c footnote.Column) bool {
+	return c.Kind == footnote.KindInteger || c.Kind == footnote.KindNumber || c.Kind == footnote.KindDecimal
+}
+
 // index finds a column by its exact name, or else ignoring case.
 func index(columns []footnote.Column, name string) int {
-	for i, c := range columns {
-		if c.Name == name {
-			return i
-		}
+	i := slices.IndexFunc(columns, func(c footnote.Column) bool { return c.Name == name })
+	if i < 0 {
+		i = slices.IndexFunc(columns, func(c footnote.Column) bool { return strings.EqualFold(c.Name, name) })
 	}
-	for i, c := range columns {
-		if strings.EqualFold(c.Name, name) {
-			return i
-		}
-	}
-	return -1
+	return i
 }

@@ -1,6 +1,7 @@
 package chart
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -22,9 +23,9 @@ type mark struct {
 	series string
 }
 
-// marks converts rows to marks in the order of Sort.
+// marks converts rows to marks in the order of Sort. A table has none.
 func (s Spec) marks(columns []footnote.Column, rows [][]any) ([]mark, error) {
-	if err := s.check(columns, len(rows)); err != nil {
+	if err := s.check(columns, len(rows)); err != nil || s.Type == Table {
 		return nil, err
 	}
 	x, series := index(columns, s.X), -1
@@ -73,32 +74,18 @@ func (s Spec) sort(marks []mark) {
 		slices.SortStableFunc(marks, func(a, b mark) int { return sign * compare(a, b) })
 	case ByY, ByYDesc:
 		slices.SortStableFunc(marks, func(a, b mark) int {
-			switch {
-			case a.ok != b.ok: // marks without a value come last
+			if a.ok != b.ok { // marks without a value come last
 				return map[bool]int{true: -1, false: 1}[a.ok]
-			case a.y < b.y:
-				return -sign
-			case a.y > b.y:
-				return sign
-			default:
-				return 0
 			}
+			return sign * cmp.Compare(a.y, b.y)
 		})
 	}
 }
 
 func compare(a, b mark) int {
 	f, ok1 := number(a.x)
-	g, ok2 := number(b.x)
-	if ok1 && ok2 {
-		switch {
-		case f < g:
-			return -1
-		case f > g:
-			return 1
-		default:
-			return 0
-		}
+	if g, ok2 := number(b.x); ok1 && ok2 {
+		return cmp.Compare(f, g)
 	}
 	return strings.Compare(a.label, b.label)
 }
@@ -148,13 +135,6 @@ func millis(kind, s string) (int64, bool) {
 		}
 	}
 	return 0, false
-}
-
-func (s Spec) marksUnlessTable(columns []footnote.Column, rows [][]any) ([]mark, error) {
-	if s.Type == Table {
-		return nil, s.check(columns, len(rows))
-	}
-	return s.marks(columns, rows)
 }
 
 // measure returns the name of the y axis.

@@ -29,7 +29,7 @@ const (
 // move the cursor. For a chart that does not fit the result, it returns a one-line message.
 func Terminal(s Spec, result footnote.Result, columns int) string {
 	w := min(max(columns, minWidth), maxWidth)
-	marks, err := s.marksUnlessTable(result.Columns, result.Rows)
+	marks, err := s.marks(result.Columns, result.Rows)
 	if err != nil {
 		return fit("No chart: "+err.Error(), w) + "\n"
 	}
@@ -89,8 +89,12 @@ func bars(marks []mark, w int, share bool) []string {
 		}
 		lines = append(lines, pad(labels[i], room)+" "+bar+values[i])
 	}
-	if more > 0 {
-		lines = append(lines, fmt.Sprintf("… and %d more", more))
+	return andMore(lines, more)
+}
+
+func andMore(lines []string, n int) []string {
+	if n > 0 {
+		lines = append(lines, fmt.Sprintf("… and %d more", n))
 	}
 	return lines
 }
@@ -111,14 +115,20 @@ func block(n float64, negative bool) string {
 	return bar
 }
 
-// binned counts numbers in ranges of equal width.
-func binned(marks []mark) []mark {
-	lo, hi := math.Inf(1), math.Inf(-1)
+// extent returns the smallest and the largest value; without values, the first is larger.
+func extent(marks []mark) (lo, hi float64) {
+	lo, hi = math.Inf(1), math.Inf(-1)
 	for _, m := range marks {
 		if m.ok {
 			lo, hi = min(lo, m.y), max(hi, m.y)
 		}
 	}
+	return lo, hi
+}
+
+// binned counts numbers in ranges of equal width.
+func binned(marks []mark) []mark {
+	lo, hi := extent(marks)
 	step := (hi - lo) / bins
 	if !(step > 0) || math.IsInf(step, 0) {
 		return []mark{{label: figure(lo), y: float64(len(marks)), ok: true}}
@@ -151,21 +161,15 @@ func (s Spec) sparklines(marks []mark, w int) []string {
 	}
 	var lines []string
 	for i, name := range names {
-		points, lo, hi := series[name], math.Inf(1), math.Inf(-1)
-		for _, m := range points {
-			if m.ok {
-				lo, hi = min(lo, m.y), max(hi, m.y)
-			}
-		}
+		points := series[name]
+		lo, hi := extent(points)
 		ends := "  no values"
 		if lo <= hi {
 			ends = fmt.Sprintf("  %s to %s", figure(lo), figure(hi))
 		}
 		lines = append(lines, pad(labels[i], room)+" "+spark(points, lo, hi, max(1, w-room-1-columnsOf(ends)))+ends)
 	}
-	if more > 0 {
-		lines = append(lines, fmt.Sprintf("… and %d more", more))
-	}
+	lines = andMore(lines, more)
 	first, last := clean(marks[0].label), clean(marks[len(marks)-1].label)
 	return append(lines, fit(fmt.Sprintf("%s %s: %s … %s", strings.Repeat(" ", room), clean(s.X), first, last), w))
 }
@@ -217,7 +221,8 @@ func (s Spec) plot(marks []mark, w int) []string {
 			return float64(i) // names are placed side by side
 		}
 	}
-	x0, x1, y0, y1 := math.Inf(1), math.Inf(-1), math.Inf(1), math.Inf(-1)
+	y0, y1 := extent(marks)
+	x0, x1 := math.Inf(1), math.Inf(-1)
 	first, last := marks[0].label, marks[0].label
 	for i, m := range marks {
 		if !m.ok {
@@ -229,7 +234,6 @@ func (s Spec) plot(marks []mark, w int) []string {
 		if x := place(m, i); x > x1 {
 			x1, last = x, m.label
 		}
-		y0, y1 = min(y0, m.y), max(y1, m.y)
 	}
 	if x0 > x1 {
 		return []string{"no values"}
@@ -290,10 +294,7 @@ func table(r footnote.Result, w int) []string {
 			break
 		}
 	}
-	if more := len(r.Rows) - len(rows); more > 0 {
-		lines = append(lines, fmt.Sprintf("… and %d more", more))
-	}
-	return lines
+	return andMore(lines, len(r.Rows)-len(rows))
 }
 
 // figure formats a number for people, with grouped thousands and few decimals.
@@ -333,8 +334,7 @@ func clean(s string) string {
 	return b.String()
 }
 
-func columnsOf(s string) int {
-	n := 0
+func columnsOf(s string) (n int) {
 	for _, r := range s {
 		n += runeColumns(r)
 	}

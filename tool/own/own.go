@@ -35,23 +35,22 @@ const Thought = "thought"
 
 // Options configure a tool.
 type Options struct {
-	Name        string
-	Description string
-	Source      string // name of the source it queries
-	SQL         string // with $1, $2, … for the parameters, in order
-	Parameters  []Parameter
-	Sources     lookup.Sources // required
+	Name, Description string
+	Source            string // name of the source it queries
+	SQL               string // with $1, $2, … for the parameters, in order
+	Parameters        []Parameter
+	Sources           lookup.Sources // required
 	// Limits bound the query. Zero fields take the source's own limits.
 	Limits source.Limits
 }
 
 // Parameter describes a parameter of a tool.
 type Parameter struct {
-	Name        string
-	Type        string
-	Description string
-	Values      []string // of a text: the accepted ones; none: all
-	Optional    bool     // NULL when omitted
+	Name        string   `yaml:"name"`
+	Type        string   `yaml:"type"` // text, integer, number, boolean or date
+	Description string   `yaml:"description"`
+	Values      []string `yaml:"values"`   // of a text: the accepted ones; none: all
+	Optional    bool     `yaml:"optional"` // NULL when omitted
 }
 
 // Limits of a tool.

@@ -15,7 +15,7 @@ import (
 	"github.com/footnotehq/footnote/tool/own"
 )
 
-// bound is a source that records what was bound.
+// bound is a source that records the bound parameters.
 type bound struct {
 	source.Source
 	args []any
@@ -41,11 +41,15 @@ func options(src source.Source) own.Options {
 			{
 				Name: "city",
 				Type: own.Text,
-			}, {Name: "least", Type: own.Number}, {Name: "id", Type: own.Integer}, {Name: "paid", Type: own.Boolean},
+			},
+			{Name: "least", Type: own.Number},
+			{Name: "id", Type: own.Integer},
+			{Name: "paid", Type: own.Boolean},
 			{
 				Name: "since",
 				Type: own.Date,
-			}, {Name: "status", Type: own.Text, Values: []string{"open", "done"}, Optional: true},
+			},
+			{Name: "status", Type: own.Text, Values: []string{"open", "done"}, Optional: true},
 		},
 	}
 }
@@ -63,7 +67,7 @@ func TestCall(t *testing.T) {
 	}, "shop")
 	out, err := tool.Call(t.Context(), call)
 	if err != nil || out.IsError {
-		t.Fatalf("%+v, %v", out, err)
+		t.Fatalf("call: %+v, %v", out, err)
 	}
 	if want := []any{
 		hostile, 1.5, int64(9007199254740993), true, "2026-01-31", nil,
@@ -80,10 +84,10 @@ func TestCall(t *testing.T) {
 	}
 	if !strings.Contains(out.SQL, `-- $1 city: "O'Slo\n; DROP TABLE orders -- $2"`) ||
 		!strings.Contains(out.SQL, "-- $6 status: null") {
-		t.Errorf("what ran is told as %s", out.SQL)
+		t.Errorf("the reported SQL is %s", out.SQL)
 	}
 	if out.Source != "shop" || out.Rows == nil || !strings.Contains(out.Content, `"r1"`) {
-		t.Errorf("%+v", out)
+		t.Errorf("output: %+v", out)
 	}
 	if out, err := tool.Call(t.Context(), tooltest.Call(t, tool, call.Input, "other")); err != nil || !out.IsError {
 		t.Errorf("a conversation without its source: %+v, %v", out, err)

@@ -29,14 +29,12 @@ type distribution struct{ Options }
 var distributionSpec = tool.Spec{
 	Name: "get_value_distribution", Label: "Looking at a column", Family: tool.ColumnValues, Cacheable: true,
 	Description: "Get how the values of one column are distributed over the whole table: the most frequent values " +
-		"with their counts and shares, nulls included. " +
-		"A numeric column with many different values is put into about as many equal buckets as you ask for, a date " +
-		"column into months or years. " +
-		"Use it to learn which statuses, categories or sizes there are before you filter by one. " +
-		"Shares are fractions of 1. The distribution is stored as a result that footnotes and charts can refer to.",
+		"with their counts and shares, nulls included. A numeric column with many different values is put into about " +
+		"as many equal buckets as you ask for, a date column into months or years. Use it to learn which statuses, " +
+		"categories or sizes there are before you filter by one. Shares are fractions of 1. The distribution is " +
+		"stored as a result that footnotes and charts can refer to.",
 	InputSchema: schema.For[distributionInput](schema.Integer("limit", 1, maxLimit)),
-	Side:        tool.Server,
-	ReadOnly:    true,
+	Side:        tool.Server, ReadOnly: true,
 }
 
 const (
@@ -70,8 +68,7 @@ func (t distribution) run(ctx context.Context, call tool.Call, in distributionIn
 		return tool.Output{}, lookup.Failure(ctx, at.src, sql, err)
 	}
 	return tool.Output{
-		Content: at.distributionContent(call.ResultID, result, note),
-		Rows:    &result, Source: at.name, SQL: sql,
+		Content: at.distributionContent(call.ResultID, result, note), Rows: &result, Source: at.name, SQL: sql,
 	}, nil
 }
 
@@ -86,12 +83,7 @@ func (t distribution) plan(ctx context.Context, at place, limit int) (sql, note 
 	if err != nil {
 		return look, "", err
 	}
-	cells := map[string]any{}
-	for i, c := range r.Columns {
-		if len(r.Rows) == 1 {
-			cells[c.Name] = r.Rows[0][i]
-		}
-	}
+	cells := onlyRow(r)
 	different, _ := number(cells["distinct"])
 	if different <= manyValues {
 		return at.topSQL(limit), "", nil

@@ -24,12 +24,7 @@ func Look(ctx context.Context, src source.Source, table source.Table, column sou
 	if err != nil {
 		return nil, footnote.Result{}, err
 	}
-	stats := map[string]any{}
-	for i, c := range r.Columns {
-		if len(r.Rows) == 1 {
-			stats[c.Name] = r.Rows[0][i]
-		}
-	}
+	stats := onlyRow(r)
 	if column.Kind == footnote.KindBlob {
 		return stats, footnote.Result{}, nil
 	}
@@ -39,4 +34,15 @@ func Look(ctx context.Context, src source.Source, table source.Table, column sou
 	}
 	values, _, err := source.Collect(ctx, src, source.Query{SQL: sql})
 	return stats, values, err
+}
+
+// onlyRow returns the cells of a result with one row by the names of their columns.
+func onlyRow(r footnote.Result) map[string]any {
+	cells := map[string]any{}
+	for i, c := range r.Columns {
+		if len(r.Rows) == 1 {
+			cells[c.Name] = r.Rows[0][i]
+		}
+	}
+	return cells
 }

@@ -43,15 +43,12 @@ type stats struct{ Options }
 var statsSpec = tool.Spec{
 	Name: "get_column_stats", Label: "Looking at a column", Family: tool.ColumnStats, Cacheable: true,
 	Description: "Get statistics of one column over the whole table: number of rows, nulls and distinct values, the " +
-		"smallest and the largest value. " +
-		"For numbers also mean, median and standard deviation; for text the lengths; for dates the days between " +
-		"first and last; for booleans how many are true. " +
-		"Use it to learn what a column holds before you filter or aggregate by it, and to check for missing or odd " +
-		"values. " +
-		"The statistics are stored as a result that footnotes and charts can refer to.",
+		"smallest and the largest value. For numbers also mean, median and standard deviation; for text the lengths; " +
+		"for dates the days between first and last; for booleans how many are true. Use it to learn what a column " +
+		"holds before you filter or aggregate by it, and to check for missing or odd values. The statistics are " +
+		"stored as a result that footnotes and charts can refer to.",
 	InputSchema: schema.For[statsInput](),
-	Side:        tool.Server,
-	ReadOnly:    true,
+	Side:        tool.Server, ReadOnly: true,
 }
 
 func (t stats) run(ctx context.Context, call tool.Call, in statsInput) (tool.Output, error) {

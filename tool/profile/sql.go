@@ -20,7 +20,7 @@ func (at place) statsSQL() string {
 	count := "SELECT count(*)" + at.as("rows") + ", count(*) - count(x)" + at.as("nulls")
 	distinct := ", count(DISTINCT x)" + at.as("distinct")
 	ends := ", min(x)" + at.as("min") + ", max(x)" + at.as("max")
-	v := "WITH v AS (SELECT " + at.value() + " AS x" + at.from() + ")"
+	v := at.values()
 	switch kind := at.column.Kind; {
 	case numeric(kind):
 		return at.numericSQL(v)
@@ -90,12 +90,17 @@ func (at place) numbers() string {
 
 // topSQL selects the most frequent values. Every row contains the totals, so that a footnote can cite them.
 func (at place) topSQL(limit int) string {
-	return "WITH v AS (SELECT " + at.value() + " AS x" + at.from() + ")" +
-		" SELECT x" + at.as("value") + ", count(*)" + at.as("count") +
-		", count(*) * 1.0 / sum(count(*)) OVER ()" + at.as("share") +
-		", sum(count(*)) OVER ()" + at.as("of_rows") +
-		", count(*) OVER ()" + at.as("of_values") +
+	return at.values() + " SELECT x" + at.as("value") + at.counts() + ", count(*) OVER ()" + at.as("of_values") +
 		" FROM v GROUP BY x ORDER BY count(*) DESC, x" + at.dialect.First(limit)
+}
+
+// values begins a statement with the values of the column as x of v.
+func (at place) values() string { return "WITH v AS (SELECT " + at.value() + " AS x" + at.from() + ")" }
+
+// counts selects the number of rows of a group, its share, and the number of all rows.
+func (at place) counts() string {
+	return ", count(*)" + at.as("count") + ", count(*) * 1.0 / sum(count(*)) OVER ()" + at.as("share") +
+		", sum(count(*)) OVER ()" + at.as("of_rows")
 }
 
 // histogramSQL counts the numbers per bucket. Edges are integers divided by a power of ten, so that they print
@@ -104,14 +109,10 @@ func (at place) histogramSQL(b buckets) string {
 	// 0.57 * 1000 is slightly less than 570, so round before assigning buckets.
 	k := fmt.Sprintf("floor((round(%s * %d.0, 6) - (%d)) / %d.0)", at.dialect.Roundable.Of("x"), b.scale,
 		b.start, b.step)
-	return "WITH v AS (SELECT " + at.value() + " AS x" + at.from() + ")" +
-		fmt.Sprintf(", b AS (SELECT %s AS k FROM v WHERE %s)", k, at.numbers()) +
+	return at.values() + fmt.Sprintf(", b AS (SELECT %s AS k FROM v WHERE %s)", k, at.numbers()) +
 		fmt.Sprintf(" SELECT (%d + k * %d) / %d.0", b.start, b.step, b.scale) + at.as("from") +
 		fmt.Sprintf(", (%d + (k + 1) * %d) / %d.0", b.start, b.step, b.scale) + at.as("to") +
-		", count(*)" + at.as("count") +
-		", count(*) * 1.0 / sum(count(*)) OVER ()" + at.as("share") +
-		", sum(count(*)) OVER ()" + at.as("of_rows") +
-		" FROM b GROUP BY k ORDER BY k"
+		at.counts() + " FROM b GROUP BY k ORDER BY k"
 }
 
 // monthSQL counts the dates per month or year. It returns "" for dialects where this is not implemented.
@@ -121,10 +122,6 @@ func (at place) monthSQL(years bool) string {
 	if period == "" {
 		return ""
 	}
-	return "WITH v AS (SELECT " + at.value() + " AS x" + at.from() + ")" +
-		", b AS (SELECT " + period.Of("x") + " AS k FROM v WHERE x IS NOT NULL)" +
-		" SELECT k" + at.as(name) + ", count(*)" + at.as("count") +
-		", count(*) * 1.0 / sum(count(*)) OVER ()" + at.as("share") +
-		", sum(count(*)) OVER ()" + at.as("of_rows") +
-		" FROM b GROUP BY k ORDER BY k"
+	return at.values() + ", b AS (SELECT " + period.Of("x") + " AS k FROM v WHERE x IS NOT NULL)" +
+		" SELECT k" + at.as(name) + at.counts() + " FROM b GROUP BY k ORDER BY k"
 }

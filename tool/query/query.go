@@ -48,16 +48,14 @@ type runQuery struct{ Options }
 
 var runSpec = tool.Spec{
 	Name: "run_query", Label: "Running a query", Family: tool.Query, Cacheable: true,
-	Description: "Run one read-only SQL statement and get its rows. " +
-		"The first rows are returned as JSON together with an id such as \"r3\", under which the whole result is " +
-		"stored: charts and the footnotes of your answer refer to it. " +
-		"At most 200 rows are shown, so aggregate, filter and sort in SQL rather than reading raw rows. " +
-		"Compute every number you want to say in SQL, differences, shares and averages too. " +
-		"When the statement is refused or fails, the reason is returned: correct the statement and call again.",
+	Description: "Run one read-only SQL statement and get its rows. The first rows are returned as JSON together " +
+		"with an id such as \"r3\", under which the whole result is stored: charts and the footnotes of your answer " +
+		"refer to it. At most 200 rows are shown, so aggregate, filter and sort in SQL rather than reading raw rows. " +
+		"Compute every number you want to say in SQL, differences, shares and averages too. When the statement is " +
+		"refused or fails, the reason is returned: correct the statement and call again.",
 	InputSchema: schema.For[runInput](),
-	Side:        tool.Server,
-	ReadOnly:    true,
-	Aliases:     map[string]map[string]string{"read_query": {"query": "sql"}},
+	Side:        tool.Server, ReadOnly: true,
+	Aliases: map[string]map[string]string{"read_query": {"query": "sql"}},
 }
 
 func (t runQuery) run(ctx context.Context, call tool.Call, in runInput) (tool.Output, error) {
@@ -71,12 +69,7 @@ func (t runQuery) run(ctx context.Context, call tool.Call, in runInput) (tool.Ou
 	if err != nil {
 		return tool.Output{}, lookup.Failure(ctx, src, in.SQL, err)
 	}
-	return tool.Output{
-		Content: t.content(call.ResultID, result, sum),
-		Rows:    &result,
-		Source:  name,
-		SQL:     in.SQL,
-	}, nil
+	return tool.Output{Content: t.content(call.ResultID, result, sum), Rows: &result, Source: name, SQL: in.SQL}, nil
 }
 
 // Run runs one statement. All statements, from models and from people, reach a source through Run. A refusal by the
@@ -86,7 +79,9 @@ func Run(ctx context.Context, src source.Source, sql string,
 	if strings.TrimSpace(sql) == "" {
 		return footnote.Result{}, source.Summary{}, source.Refusef("The SQL is empty. Send one SELECT statement.")
 	}
-	return source.Collect(ctx, src, source.Query{SQL: sql, Limits: limits})
+	res, sum, err := source.Collect(ctx, src, source.Query{SQL: sql, Limits: limits})
+	res.Columns = footnote.DistinctColumns(res.Columns) // footnotes and charts refer to columns by name
+	return res, sum, err
 }
 
 // unfence removes the Markdown fence that some models put around a statement. The statement inside passes through
@@ -109,7 +104,7 @@ func unfence(sql string) string {
 func (t runQuery) content(id string, result footnote.Result, sum source.Summary) string {
 	cut := ""
 	if result.Truncated {
-		cut = fmt.Sprintf("The query gave more rows than may be read: reading stopped at the limit of %s after %d "+
+		cut = fmt.Sprintf("The query has more rows: reading stopped at the limit of %s after %d "+
 			"rows. Totals over these rows would be wrong; aggregate in SQL.", sum.Limit, len(result.Rows))
 	}
 	return reply.Table{ID: id, Result: result, Rows: t.ModelRows, Bytes: t.ModelBytes, Cut: cut}.JSON()

@@ -172,6 +172,16 @@ func TestRunQueryKeepsHostileTextInsideItsString(t *testing.T) {
 	}
 }
 
+// TestColumnsOfOneName checks that each column has a name of its own, by which a footnote finds its cell.
+func TestColumnsOfOneName(t *testing.T) {
+	out := run(t, tooltest.Sources{"shop": tooltest.Shop(t)},
+		"run_query", map[string]any{"sql": "SELECT 1 AS n, 2 AS n, 3 AS n_2, 4 AS n"})
+	if want := `"columns":["n","n_2","n_2_2","n_3"],"rows":[[1,2,3,4]]`; !strings.Contains(out.Content, want) ||
+		out.Rows.Columns[3].Name != "n_3" {
+		t.Errorf("content = %s, want %s", out.Content, want)
+	}
+}
+
 func TestRunQueryWithThousandsOfColumns(t *testing.T) {
 	var cols []string
 	for i := range 1900 {

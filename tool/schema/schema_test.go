@@ -82,20 +82,42 @@ func TestValidateErrors(t *testing.T) {
 		},
 		{`[]`, `The input must be a JSON object, not an array.`},
 		{`"x"`, `The input must be a JSON object, not a string.`},
-		{`{"name":"a"`, `The input is not valid JSON. Send one JSON object.`},
-		{``, `The input is not valid JSON. Send one JSON object.`},
-		{`{"name":"a"} {}`, `The input has something after its end. Send one JSON object.`},
-		{`{"name":"a","name":"b"}`, `The input has the key "name" twice.`},
-		{`{"name":"a","rows":[{"id":1,"id":2}]}`, `The input has the key "id" twice.`},
-		{"{\"name\":\"\xff\"}", `The input is not valid UTF-8.`},
+		{
+			`{"name":"a"`,
+			`The input cannot be read: the JSON is not valid at byte 11: an object needs a comma or its end here. Send one JSON object.`,
+		},
+		{``, `The input cannot be read: the JSON is not valid at byte 0: it ends where a value should be. Send one JSON object.`},
+		{
+			`{"name":"a"} {}`,
+			`The input cannot be read: the JSON is not valid at byte 13: something follows the value. Send one JSON object.`,
+		},
+		{
+			`{"name":"a","name":"b"}`,
+			`The input cannot be read: the JSON is not valid at byte 22: the key "name" is duplicated in an object. Send one JSON object.`,
+		},
+		{
+			`{"name":"a","rows":[{"id":1,"id":2}]}`,
+			`The input cannot be read: the JSON is not valid at byte 34: the key "id" is duplicated in an object. Send one JSON object.`,
+		},
+		{
+			"{\"name\":\"\xff\"}",
+			`The input cannot be read: the JSON is not valid at byte 9: the text is not valid UTF-8. Send one JSON object.`,
+		},
+		{
+			`{"name":"a\u0000"}`,
+			`The input cannot be read: the JSON is not valid at byte 10: NUL cannot be stored in text. Send one JSON object.`,
+		},
 		{
 			`{"INVALID_JSON":"{"}`,
 			`The input was not valid JSON. Send one JSON object, with quotes and line breaks in strings escaped.`,
 		},
-		{strings.Repeat(`[`, 1<<20), `The input is not valid JSON. Send one JSON object.`},
+		{
+			strings.Repeat(`[`, 1<<20),
+			`The input cannot be read: the JSON is not valid at byte 100: it is nested more than 100 deep. Send one JSON object.`,
+		},
 		{
 			strings.Repeat(`{"a":`, 200) + "1" + strings.Repeat(`}`, 200),
-			`The input is not valid JSON. Send one JSON object.`,
+			`The input cannot be read: the JSON is not valid at byte 500: it is nested more than 100 deep. Send one JSON object.`,
 		},
 	} {
 		got := ""
@@ -145,7 +167,7 @@ func TestValidator(t *testing.T) {
 		{"same", `{"name":"a"}`, ""},
 		{"build", `{"title":"a"}`, ""},
 		{"build", `{"title":"a","name":"b"}`, `"title" is not a parameter.`},
-		{"build", `[`, "not valid JSON"},
+		{"build", `[`, "the JSON is not valid"},
 		{"stop", `{"anything":1}`, ""},
 		{"mkae", `{}`, `There is no tool named "mkae". Did you mean "make"?`},
 		{"zebra", `{}`, `The tools are: make, stop.`},

@@ -1,21 +1,20 @@
 package schema
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"math"
 	"slices"
 	"strings"
-	"unicode/utf8"
+
+	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/footnotehq/footnote/internal/reply"
+	"github.com/footnotehq/footnote/internal/spelling"
+	"github.com/footnotehq/footnote/internal/strictjson"
 	"github.com/footnotehq/footnote/tool"
-	"github.com/footnotehq/footnote/tool/internal/spelling"
-	"github.com/google/jsonschema-go/jsonschema"
 )
 
 // Schema is a compiled JSON Schema.
@@ -122,23 +121,15 @@ func renamed(input json.RawMessage, rename map[string]string) json.RawMessage {
 	return data
 }
 
-// decode decodes one JSON object, more strictly than encoding/json.
+// decode decodes one JSON object that all readers of JSON understand in the same way.
 func decode(input json.RawMessage) (map[string]any, error) {
-	if !utf8.Valid(input) {
-		return nil, tool.Refusef("The input is not valid UTF-8.")
-	}
-	dec := json.NewDecoder(bytes.NewReader(input))
-	if key, err := duplicate(dec, 0); err != nil {
-		return nil, tool.Refusef("The input is not valid JSON. Send one JSON object.")
-	} else if key != "" {
-		return nil, tool.Refusef("The input has the key %q twice.", key)
-	}
-	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
-		return nil, tool.Refusef("The input has something after its end. Send one JSON object.")
-	}
+	_, err := strictjson.Parse(input)
 	var value any
-	if err := json.Unmarshal(input, &value); err != nil {
-		return nil, tool.Refusef("The input is not valid JSON. Send one JSON object.")
+	if err == nil {
+		err = json.Unmarshal(input, &value)
+	}
+	if err != nil {
+		return nil, tool.Refusef("The input cannot be read: %v. Send one JSON object.", err)
 	}
 	object, ok := value.(map[string]any)
 	if !ok {
@@ -149,49 +140,6 @@ func decode(input json.RawMessage) (map[string]any, error) {
 			"The input was not valid JSON. Send one JSON object, with quotes and line breaks in strings escaped.")
 	}
 	return object, nil
-}
-
-// maxDepth limits the nesting of an input. No tool needs more than a few levels, and the code that reads inputs is
-// recursive.
-const maxDepth = 100
-
-// duplicate reads one value and returns a key that occurs twice in one of its objects.
-func duplicate(dec *json.Decoder, depth int) (string, error) {
-	if depth > maxDepth {
-		return "", errors.New("nested too deeply")
-	}
-	tok, err := dec.Token()
-	if err != nil {
-		return "", err
-	}
-	switch tok {
-	case json.Delim('{'):
-		seen := map[string]bool{}
-		for dec.More() {
-			key, err := dec.Token()
-			if err != nil {
-				return "", err
-			}
-			name, _ := key.(string)
-			if seen[name] {
-				return name, nil
-			}
-			seen[name] = true
-			if twice, err := duplicate(dec, depth+1); err != nil || twice != "" {
-				return twice, err
-			}
-		}
-	case json.Delim('['):
-		for dec.More() {
-			if twice, err := duplicate(dec, depth+1); err != nil || twice != "" {
-				return twice, err
-			}
-		}
-	default:
-		return "", nil
-	}
-	_, err = dec.Token() // the closing token
-	return "", err
 }
 
 func dropNulls(s *jsonschema.Schema, object map[string]any) {
@@ -243,8 +191,7 @@ func objectFaults(s *jsonschema.Schema, object map[string]any, path string) []st
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(object)) {
-		p, ok := s.Properties[name]
-		if ok {
+		if p, ok := s.Properties[name]; ok {
 			wrong = append(wrong, explain(p, object[name], join(path, name))...)
 			continue
 		}
@@ -274,13 +221,8 @@ func typeFault(s *jsonschema.Schema, v any, path string) string {
 	if s.Type != "" {
 		types = []string{s.Type}
 	}
-	if len(types) == 0 {
+	if len(types) == 0 || slices.ContainsFunc(types, func(t string) bool { return isType(t, v) }) {
 		return ""
-	}
-	for _, t := range types {
-		if isType(t, v) {
-			return ""
-		}
 	}
 	return fmt.Sprintf("%s must be %s, not %s.", named(path), strings.Join(withArticle(types), " or "), kindOf(v))
 }
@@ -302,21 +244,17 @@ func isType(t string, v any) bool {
 	}
 }
 
-func withArticle(types []string) []string {
-	out := make([]string, len(types))
-	for i, t := range types {
-		switch t {
-		case "integer":
-			out[i] = "a whole number"
-		case "array", "object":
-			out[i] = "an " + t
-		case "null":
-			out[i] = t
-		default:
-			out[i] = "a " + t
+func withArticle(types []string) (words []string) {
+	for _, t := range types {
+		word, special := map[string]string{
+			"integer": "a whole number", "array": "an array", "object": "an object", "null": "null",
+		}[t]
+		if !special {
+			word = "a " + t
 		}
+		words = append(words, word)
 	}
-	return out
+	return words
 }
 
 func kindOf(v any) string {

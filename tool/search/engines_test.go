@@ -98,7 +98,7 @@ func TestSQLite(t *testing.T) {
 			}
 		}
 		if !strings.Contains(out.Content, "**boiler**") || !strings.Contains(out.SQL, "MATCH $1") {
-			t.Errorf("%s\n%s", out.Content, out.SQL)
+			t.Errorf("snippets: %s\n%s", out.Content, out.SQL)
 		}
 	})
 	t.Run("FTS5ForAll", func(t *testing.T) {
@@ -106,7 +106,7 @@ func TestSQLite(t *testing.T) {
 		out := g.as("acme", query("boiler"))
 		n := len(out.Rows.Columns)
 		if len(out.Rows.Rows) != 5 || out.Rows.Columns[n-2].Name != "score" {
-			t.Fatalf("%s", out.Content)
+			t.Fatalf("rows: %s", out.Content)
 		}
 		for i, row := range out.Rows.Rows {
 			score, ok := row[n-2].(float64)
@@ -224,7 +224,7 @@ func TestPostgres(t *testing.T) {
 		g.want(query("relatórios metas"), 2)
 		if out := g.as("acme", query("caldeiras")); !strings.Contains(out.Content, "Manutenção da **caldeira**") ||
 			!strings.Contains(out.Content, "preventiva das **caldeiras** evita") {
-			t.Errorf("%s", out.Content)
+			t.Errorf("snippets: %s", out.Content)
 		}
 		indexed(t, owner, g.as("acme", query("boiler")).SQL, "spoken")
 	})
@@ -233,7 +233,7 @@ func TestPostgres(t *testing.T) {
 		everyEngine(t, g)
 		out := g.as("acme", query("boiler"))
 		if !strings.Contains(out.SQL, `"found" @@ websearch_to_tsquery('portuguese', $`) {
-			t.Errorf("%s", out.SQL)
+			t.Errorf("statement: %s", out.SQL)
 		}
 	})
 	t.Run("Unaccented", func(t *testing.T) {
@@ -244,7 +244,7 @@ func TestPostgres(t *testing.T) {
 		g.want(query("Manutenção"), 1)
 		g.want(query("PRODUCAO"), 2)
 		if out := g.as("acme", query("manutencao")); !strings.Contains(out.Content, "**Manutenção** da caldeira") {
-			t.Errorf("%s", out.Content)
+			t.Errorf("search without accents: %s", out.Content)
 		}
 	})
 	t.Run("Remarks", func(t *testing.T) {
@@ -286,7 +286,7 @@ func TestPostgres(t *testing.T) {
 		g := &rig{t: t, src: src}
 		if _, remarks, err := g.make(portuguese(nil)); err != nil ||
 			!strings.Contains(remarks[0], "unaccent is not installed") {
-			t.Errorf("%v, %v", remarks, err)
+			t.Errorf("want a remark about unaccent: %v, %v", remarks, err)
 		}
 	})
 }

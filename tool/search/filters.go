@@ -52,22 +52,22 @@ func (f filter) condition(w *writer, column string, in filterInput) (string, err
 	if len(raws) == 0 || len(raws) > maxValues {
 		return "", fmt.Errorf("takes 1 to %d values", maxValues)
 	}
-	var marks, days []string
+	var each []string
 	for _, raw := range raws {
 		v, err := f.value(raw)
 		if err != nil {
 			return "", err
 		}
 		if f.Type == typed.Date {
-			days = append(days, f.days(w, column, v.(string), v.(string)))
-			continue
+			each = append(each, f.days(w, column, v.(string), v.(string)))
+		} else {
+			each = append(each, w.bind(f.column.Name, v))
 		}
-		marks = append(marks, w.bind(f.column.Name, v))
 	}
 	if f.Type == typed.Date {
-		return "(" + strings.Join(days, " OR ") + ")", nil
+		return "(" + strings.Join(each, " OR ") + ")", nil
 	}
-	return column + " IN (" + strings.Join(marks, ", ") + ")", nil
+	return column + " IN (" + strings.Join(each, ", ") + ")", nil
 }
 
 // value parses a value of the filter's type.
@@ -88,7 +88,7 @@ func (f filter) value(raw json.RawMessage) (any, error) {
 // between returns the condition for a range that includes both ends.
 func (f filter) between(w *writer, column string, in filterInput) (string, error) {
 	if !slices.Contains([]string{typed.Integer, typed.Number, typed.Date}, f.Type) {
-		return "", fmt.Errorf("is of the type %s, which has no range: use equals or in", f.Type)
+		return "", fmt.Errorf("has the type %s, which has no range: use equals or in", f.Type)
 	}
 	var conds []string
 	var ends [2]string

@@ -25,8 +25,7 @@ func (at target) like(w *writer, q words) (parts, error) {
 		terms += len(a.Not)
 	}
 	if terms*len(at.text) > maxCompared {
-		return parts{}, tool.Refusef(
-			"The query has too many words for %s. Search for the few that matter.", at.Name)
+		return parts{}, tool.Refusef("The query has too many words for %s. Search for the few that matter.", at.Name)
 	}
 	var alternatives []string
 	for _, a := range q.alternatives {
@@ -69,7 +68,7 @@ func (at target) has(w *writer, t source.Term) (string, error) {
 		}
 		mark := w.bind("query", pattern)
 		for _, c := range at.text {
-			column := w.name(c.Name)
+			column := w.dialect.Quote(c.Name)
 			cond := fmt.Sprintf(`%s LIKE %s ESCAPE '\'`, column, mark)
 			if !w.dialect.LikeFolds {
 				cond = fmt.Sprintf(`%s LIKE %s ESCAPE '\'`, w.dialect.Fold.Of(column), w.dialect.Fold.Of(mark))
@@ -87,15 +86,10 @@ func (w *writer) spellings(t string) []string {
 	if !w.dialect.LikeFolds || ascii {
 		return []string{t}
 	}
-	all := []string{t}
-	low := strings.ToLower(t)
-	first, rest := []rune(low)[:1], []rune(low)[1:]
-	for _, s := range []string{low, strings.ToUpper(t), strings.ToUpper(string(first)) + string(rest)} {
-		if !slices.Contains(all, s) {
-			all = append(all, s)
-		}
-	}
-	return all
+	low := []rune(strings.ToLower(t))
+	all := []string{t, string(low), strings.ToUpper(t), strings.ToUpper(string(low[:1])) + string(low[1:])}
+	slices.Sort(all)
+	return slices.Compact(all)
 }
 
 // occurrences returns an expression that counts the terms in the columns.
@@ -104,7 +98,7 @@ func (at target) occurrences(w *writer, q words) string {
 	for _, t := range q.wanted() {
 		mark := w.dialect.Fold.Of(w.bind("word", t.Whole))
 		for _, c := range at.text {
-			column := w.dialect.Fold.Of(w.name(c.Name))
+			column := w.dialect.Fold.Of(w.dialect.Quote(c.Name))
 			removed := fmt.Sprintf("(length(%[1]s) - length(replace(%[1]s, %[2]s, '')))", column, mark)
 			sums = append(sums, "coalesce("+w.dialect.Divide.Of(removed, "length("+mark+")")+", 0)")
 		}
@@ -116,15 +110,15 @@ func (at target) occurrences(w *writer, q words) string {
 // also shown as the title come last.
 func (at target) excerpt(w *writer, q words) string {
 	const before, length = 80, 240
-	first, last := []string{}, []string{}
+	var columns, titles []string
 	for _, c := range at.text {
 		if slices.Contains(at.title, c) {
-			last = append(last, w.name(c.Name))
+			titles = append(titles, w.dialect.Quote(c.Name))
 		} else {
-			first = append(first, w.name(c.Name))
+			columns = append(columns, w.dialect.Quote(c.Name))
 		}
 	}
-	columns := append(first, last...)
+	columns = append(columns, titles...)
 	s := "CASE"
 	for _, a := range q.alternatives {
 		mark := w.dialect.Fold.Of(w.bind("word", a.All[0].Whole))

@@ -32,15 +32,14 @@ var (
 // target is a configured table, resolved in its source: every name in it comes from the catalog.
 type target struct {
 	Table
-	dialect *source.Dialect
-	table   source.Table
-	key     source.Column
-	title   []source.Column
-	text    []source.Column
-	org     source.Column // nameless: none
-	filters []filter
-	advice  string // for the model
-	remark  string // for the operator
+	dialect     *source.Dialect
+	table       source.Table
+	key         source.Column
+	title, text []source.Column
+	org         source.Column // nameless: none
+	filters     []filter
+	advice      string // for the model
+	remark      string // for the operator
 
 	// These are SQL, except for index.
 	index    string // the name of the configured index; empty: none
@@ -76,16 +75,16 @@ func resolve(ctx context.Context, sources lookup.Sources, t Table) (target, erro
 	if err != nil {
 		return at, invalidSetting("source", t.Source, "its tables cannot be read: %v", err)
 	}
-	if at.table, err = tableOf("table", schema, t.Table); err != nil {
-		return at, err
+	if at.table, err = tableOf("table", schema, t.Table); err == nil {
+		err = at.columns()
 	}
-	if err := at.columns(); err != nil {
-		return at, err
+	if err == nil {
+		err = at.method(ctx, src, schema)
 	}
-	if err := at.method(ctx, src, schema); err != nil {
-		return at, err
+	if err == nil {
+		err = at.try(ctx, src)
 	}
-	return at, at.try(ctx, src)
+	return at, err
 }
 
 // check checks everything that can be checked without the source.
@@ -157,24 +156,20 @@ func (at *target) isVector(c source.Column) bool {
 // columns looks up the columns that every engine needs.
 func (at *target) columns() (err error) {
 	scalars := []string{footnote.KindText, footnote.KindInteger, footnote.KindNumber, footnote.KindDecimal,
-		footnote.KindBoolean,
-		footnote.KindDate, footnote.KindTimestamp, footnote.KindTime, footnote.KindUnknown}
+		footnote.KindBoolean, footnote.KindDate, footnote.KindTimestamp, footnote.KindTime, footnote.KindUnknown}
 	if at.key, err = at.columnOf("key", at.Key, scalars...); err != nil {
 		return err
 	}
 	for _, name := range at.Title {
-		c, err := at.columnOf("title", name, scalars...)
-		if err != nil {
-			return err
-		}
-		at.title = append(at.title, c)
+		c, wrong := at.columnOf("title", name, scalars...)
+		at.title, err = append(at.title, c), cmp.Or(err, wrong)
 	}
 	for _, name := range at.Text {
-		c, err := at.columnOf("text", name, footnote.KindText, footnote.KindUnknown)
-		if err != nil {
-			return err
-		}
-		at.text = append(at.text, c)
+		c, wrong := at.columnOf("text", name, footnote.KindText, footnote.KindUnknown)
+		at.text, err = append(at.text, c), cmp.Or(err, wrong)
+	}
+	if err != nil {
+		return err
 	}
 	if at.OrgColumn != "" {
 		if at.org, err = at.columnOf("org_column", at.OrgColumn, footnote.KindText, footnote.KindInteger,
@@ -321,8 +316,8 @@ func (at *target) accents(ctx context.Context, src source.Source) (remark, advic
 	if err != nil {
 		return "", "", err
 	}
-	if same == true {
-		return "accents do not matter", "accents do not matter", nil
+	if remark = "accents do not matter"; same == true {
+		return remark, remark, nil
 	}
 	hint := ts.AccentHint(func(sql string) bool {
 		_, err := value(ctx, src, statement{sql: sql})

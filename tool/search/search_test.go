@@ -63,8 +63,11 @@ func config(more func(*search.Table)) search.Table {
 				Column: "status",
 				Type:   "text",
 				Values: []string{"open", "done"},
-			}, {Column: "year", Type: "integer"}, {Column: "cost", Type: "number"},
-			{Column: "noted", Type: "date"}, {Column: "urgent", Type: "boolean"},
+			},
+			{Column: "year", Type: "integer"},
+			{Column: "cost", Type: "number"},
+			{Column: "noted", Type: "date"},
+			{Column: "urgent", Type: "boolean"},
 		},
 	}
 	if more != nil {
@@ -217,7 +220,7 @@ func refused(g *rig) {
 	}{
 		"no words":               {query("  "), "names no word"},
 		"only what is excluded":  {query("-boiler"), "names no word"},
-		"or what is not there":   {query("boiler or -pump"), "one side of or"},
+		"or with an exclusion":   {query("boiler or -pump"), "one side of or"},
 		"too long":               {query(strings.Repeat("ç", 501)), "500 characters"},
 		"too many":               {query(strings.Repeat("a ", 17)), "words"},
 		"NUL":                    {query("a\x00b"), "NUL"},
@@ -226,7 +229,7 @@ func refused(g *rig) {
 		"SQL as a column":        {query("a", in{"column": `id" OR 1=1 --`, "equals": "x"}), "no filter"},
 		"two ways":               {query("a", in{"column": "year", "equals": 1, "from": 2}), "needs one of"},
 		"no way":                 {query("a", in{"column": "year"}), "needs one of"},
-		"a text for a number":    {query("a", in{"column": "year", "equals": "1 OR 1=1"}), "whole number"},
+		"text for a number":      {query("a", in{"column": "year", "equals": "1 OR 1=1"}), "whole number"},
 		"a fraction":             {query("a", in{"column": "year", "equals": 1.5}), "whole number"},
 		"null":                   {query("a", in{"column": "year", "equals": nil}), "not null"},
 		"a list for a value":     {query("a", in{"column": "status", "equals": []string{"open"}}), "must be text"},
@@ -348,7 +351,7 @@ func otherOrgs(g *rig) {
 		clean(extra, g.as("acme", extra))
 	}
 	if out := g.as("", query("boiler")); !out.IsError {
-		g.t.Errorf("nobody's org sees %v", out.Rows.Rows)
+		g.t.Errorf("a principal without an org sees %v", out.Rows.Rows)
 	}
 	if out := g.as("Acme", query("boiler")); out.IsError || len(out.Rows.Rows) != 1 || out.Rows.Rows[0][0] != int64(6) {
 		g.t.Errorf("Acme sees %s", out.Content)

@@ -3,6 +3,7 @@ package search
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -32,9 +33,6 @@ func (w *writer) bind(name string, v any) string {
 	w.values, w.names = append(w.values, v), append(w.names, name)
 	return fmt.Sprintf("\x00%d\x00", len(w.values)-1)
 }
-
-// name quotes a name from the catalog.
-func (w *writer) name(name string) string { return w.dialect.Quote(name) }
 
 // finish numbers the values.
 func (w *writer) finish(text string) statement {
@@ -68,14 +66,14 @@ func (w *writer) text(column string) string {
 	return w.dialect.Text.Of(column)
 }
 
-// belongs returns the condition that a row belongs to an organization. It compares bytes, because values that the
-// column's type or collation considers equal (Acme and acme, 1 and 01) are different organizations. If that
+// belongs returns the condition that a row belongs to an organisation. It compares bytes, because values that the
+// column's type or collation considers equal (Acme and acme, 1 and 01) are different organisations. If that
 // comparison alone would not use an index, the dialect adds the plain one.
 func (w *writer) belongs(column, org string) string {
 	return w.dialect.SameBytes.Of(w.text(column), w.bind("org", org))
 }
 
-// conditions returns the conditions for the organization and the filters.
+// conditions returns the conditions for the organisation and the filters.
 func (at target) conditions(w *writer, filters []filterInput, org string) ([]string, error) {
 	var all []string
 	if at.org.Name != "" {
@@ -110,22 +108,16 @@ func (at target) column(c source.Column) string { return at.prefix + at.dialect.
 
 // shown returns the columns of the result: the key, the title and the filter columns.
 func (at target) shown() []source.Column {
-	list := []source.Column{at.key}
-	add := func(c source.Column) {
-		for _, have := range list {
-			if have.Name == c.Name {
-				return
-			}
-		}
-		list = append(list, c)
-	}
-	for _, c := range at.title {
-		add(c)
-	}
+	all := append([]source.Column{at.key}, at.title...)
 	for _, f := range at.filters {
-		add(f.column)
+		all = append(all, f.column)
 	}
-	return list
+	seen := map[string]bool{}
+	return slices.DeleteFunc(all, func(c source.Column) bool {
+		twice := seen[c.Name]
+		seen[c.Name] = true
+		return twice
+	})
 }
 
 // free returns a name that no column of the table has.
@@ -168,11 +160,11 @@ func (at target) statement(q words, filters []filterInput, org string, limit int
 	for _, c := range at.shown() {
 		cols = append(cols, at.column(c))
 		if at.prefix != "" {
-			cols[len(cols)-1] += " AS " + w.name(c.Name)
+			cols[len(cols)-1] += " AS " + w.dialect.Quote(c.Name)
 		}
 	}
 	add := func(name, expr string) string {
-		name = w.name(at.free(name))
+		name = w.dialect.Quote(at.free(name))
 		cols = append(cols, expr+" AS "+name)
 		return name
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/internal/reply"
 	"github.com/footnotehq/footnote/internal/sandbox"
 	"github.com/footnotehq/footnote/tool"
 	"github.com/footnotehq/footnote/tool/schema"
@@ -34,9 +35,8 @@ func bashSpec(limit time.Duration) tool.Spec {
 		Name: "Bash", Label: "Running a command", Family: tool.Command,
 		Description: "Run a command in the workspace, in a sandbox: it has no network, sees no files but those of " +
 			"the workspace and the programs of the system, and everything it starts ends with it. Each call starts " +
-			"fresh, in the workspace and without variables of the call before. " +
-			"Anonymous shared memory of 1 MB or more (MAP_SHARED|MAP_ANONYMOUS, in Python mmap.mmap(-1, n)) is " +
-			"refused: map a file in /dev/shm or /tmp. " +
+			"fresh, in the workspace and without variables of the call before. Anonymous shared memory of 1 MB or " +
+			"more (MAP_SHARED|MAP_ANONYMOUS, in Python mmap.mmap(-1, n)) is refused: map a file in /dev/shm or /tmp. " +
 			"Output beyond 30,000 bytes loses its middle. Prefer Read, Edit, Glob and Grep to cat, sed, ls and grep.",
 		InputSchema: bashSchema,
 		Side:        tool.Server,
@@ -50,10 +50,6 @@ func bash(ctx context.Context, s *space, call tool.Call, in bashInput) (tool.Out
 	if strings.TrimSpace(in.Command) == "" || len(in.Command) > maxCommand || strings.ContainsRune(in.Command, 0) {
 		return tool.Output{}, tool.Refusef("A command must have 1 to %d bytes of text.", maxCommand)
 	}
-	return s.run(ctx, call, in)
-}
-
-func (s *space) run(ctx context.Context, call tool.Call, in bashInput) (tool.Output, error) {
 	if _, err := s.sync(ctx, byOutside, ""); err != nil {
 		return tool.Output{}, err
 	}
@@ -63,15 +59,15 @@ func (s *space) run(ctx context.Context, call tool.Call, in bashInput) (tool.Out
 	}
 	res, err := s.w.command(ctx, sandbox.Command{Dir: s.w.path(s.folder), Script: in.Command, Limits: limits})
 	// Record what the command did to the files, however it ended.
-	rctx, stop := outlive(ctx)
+	rctx, stop := withRecordTime(ctx)
 	defer stop()
 	changes, syncErr := s.sync(rctx, call.Name, call.ID)
 	if err = errors.Join(err, syncErr); err != nil {
 		return s.notRun(ctx, err)
 	}
 	if res.Lost > 0 {
-		s.w.opts.Logger.Error("files that a command changed were not kept", "conversation", s.conversation,
-			"files", res.Lost, "err", &res.LostFirst[0])
+		s.w.opts.Logger.ErrorContext(ctx, "files that a command changed were not kept", "files", res.Lost,
+			"err", &res.LostFirst[0])
 	}
 	return tool.Output{
 		Content: modelText(res, limits, changes),
@@ -89,8 +85,7 @@ func (s *space) notRun(ctx context.Context, err error) (tool.Output, error) {
 	case ctx.Err() == nil && isRefused:
 		return tool.Fail("The command was not run: " + refused.Error()), nil
 	case ctx.Err() == nil && errors.Is(err, sandbox.ErrUnavailable):
-		s.w.opts.Logger.Error("a command could not be confined and was not run", "conversation", s.conversation, "err",
-			err)
+		s.w.opts.Logger.ErrorContext(ctx, "a command could not be confined and was not run", "err", err)
 		return tool.Fail("The command was not run: the sandbox could not be set up. This is a fault of the server; " +
 			"do not try again."), nil
 	case errors.Is(err, sandbox.ErrNoSpace):
@@ -103,7 +98,7 @@ func (s *space) notRun(ctx context.Context, err error) (tool.Output, error) {
 			Code: footnote.StorageUnavailable, Message: "Some of the command's changes could not be stored.", Err: err,
 		}
 	case ctx.Err() == nil && isFile:
-		s.w.opts.Logger.Error("a workspace cannot be copied for commands", "conversation", s.conversation, "err", err)
+		s.w.opts.Logger.ErrorContext(ctx, "a workspace cannot be copied for commands", "err", err)
 		return tool.Fail(fmt.Sprintf("The command was not run: %s cannot be copied: %v.", shown(file.Path), file.Err)),
 			nil
 	}
@@ -123,19 +118,6 @@ func (e *noMemory) Error() string {
 		"moment."
 }
 
-// reserve waits for a command's memory.
-func (w *Workspaces) reserve(ctx context.Context, l sandbox.Limits) (release func(), err error) {
-	if w.opts.Reserve == nil {
-		return func() {}, nil
-	}
-	wctx, stop := context.WithTimeout(ctx, memoryWait)
-	defer stop()
-	if release, err = w.opts.Reserve(wctx, Need(l.Memory, l.Disk)); err != nil {
-		return nil, &noMemory{err}
-	}
-	return release, nil
-}
-
 // command waits for a place and memory and then runs a command. It holds them only while the command runs; finding
 // its changes comes afterwards.
 func (w *Workspaces) command(ctx context.Context, c sandbox.Command) (sandbox.Result, error) {
@@ -145,11 +127,15 @@ func (w *Workspaces) command(ctx context.Context, c sandbox.Command) (sandbox.Re
 	case <-ctx.Done():
 		return sandbox.Result{}, context.Cause(ctx)
 	}
-	release, err := w.reserve(ctx, c.Limits)
-	if err != nil {
-		return sandbox.Result{}, err
+	if w.opts.Reserve != nil {
+		wctx, stop := context.WithTimeout(ctx, memoryWait)
+		defer stop()
+		release, err := w.opts.Reserve(wctx, Need(c.Limits.Memory, c.Limits.Disk))
+		if err != nil {
+			return sandbox.Result{}, &noMemory{err}
+		}
+		defer release()
 	}
-	defer release()
 	return sandbox.Run(ctx, c)
 }
 
@@ -160,15 +146,13 @@ func modelText(res sandbox.Result, l sandbox.Limits, changes []change) string {
 	if b.Len() > 0 && !strings.HasSuffix(b.String(), "\n") {
 		b.WriteByte('\n')
 	}
-	switch res.Ended {
-	case "":
-		if res.Exit != 0 {
-			fmt.Fprintf(&b, "(exit code %d)\n", res.Exit)
-		} else if b.Len() == 0 {
-			b.WriteString("(no output)\n")
-		}
-	default:
+	switch {
+	case res.Ended != "":
 		fmt.Fprintf(&b, "(ended: %s)\n", limitText(res.Ended, l))
+	case res.Exit != 0:
+		fmt.Fprintf(&b, "(exit code %d)\n", res.Exit)
+	case b.Len() == 0:
+		b.WriteString("(no output)\n")
 	}
 	switch {
 	case res.Full:
@@ -278,9 +262,5 @@ func commandDetail(in bashInput, res sandbox.Result, changes []change) json.RawM
 		f.Hunks = nil // they repeat the diff, and there may be many
 		d.Changes = append(d.Changes, f)
 	}
-	data, err := json.Marshal(d)
-	if err != nil {
-		return nil // cannot happen: strings and numbers always encode
-	}
-	return data
+	return reply.JSON(d)
 }

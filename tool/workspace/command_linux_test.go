@@ -214,7 +214,7 @@ func TestMemoryOfCommands(t *testing.T) {
 	}{
 		{context.DeadlineExceeded, "Try again in a moment."},
 		{footnote.Errorf(footnote.RateLimited, "busy"), "Try again in a moment."},
-		{footnote.Errorf(footnote.InvalidRequest, "Raise limits.child_memory."), "Raise limits.child_memory."},
+		{footnote.Invalidf("Raise limits.child_memory."), "Raise limits.child_memory."},
 	} {
 		refusal = test.err
 		out := b.call("Bash", in{"command": "echo y >f"})
@@ -302,7 +302,7 @@ func TestConfine(t *testing.T) {
 }
 
 // TestRecordsOfCancelledCommands checks that a command's changes are attributed to it even after its run was
-// canceled, and that looking for changes made by others ends with the run.
+// cancelled, and that looking for changes made by others ends with the run.
 func TestRecordsOfCancelledCommands(t *testing.T) {
 	errGone := errors.New("gone")
 	t.Run("after the command", func(t *testing.T) {
@@ -335,7 +335,7 @@ func TestRecordsOfCancelledCommands(t *testing.T) {
 			t.Errorf("Bash = %v", err)
 		}
 		if all := b.history(); len(all) >= 601 {
-			t.Errorf("all %d changes are recorded for nobody", len(all))
+			t.Errorf("all %d changes are recorded although the run has ended", len(all))
 		}
 		b.ok("Bash", in{"command": "true"}) // changes that were not examined then are found now
 		if all := b.history(); len(all) != 601 {

@@ -9,12 +9,12 @@ import (
 
 // unified returns the unified diff of a file, or nothing if its texts are the same. A file that is created or deleted
 // is compared with /dev/null.
-func unified(path, old, new string, created, deleted bool) string {
+func unified(path, old, new, op string) string {
 	from, to := "a/"+path, "b/"+path
-	if created {
+	if op == opCreate {
 		from = "/dev/null"
 	}
-	if deleted {
+	if op == opDelete {
 		to = "/dev/null"
 	}
 	return udiff.Unified(from, to, old, new)

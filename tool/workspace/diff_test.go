@@ -35,7 +35,7 @@ func TestUnified(t *testing.T) {
 			"--- a/f\n+++ b/f\n@@ -1,5 +1,5 @@\n 1\n-2\n+two\n 3\n 4\n 5\n@@ -15,6 +15,6 @@\n 15\n 16\n " +
 				"17\n-18\n+eighteen\n 19\n 20\n"},
 	} {
-		if got := unified("f", c.old, c.new, false, false); got != c.want {
+		if got := unified("f", c.old, c.new, opWrite); got != c.want {
 			t.Errorf("%s:\n%s\nwant\n%s", c.name, got, c.want)
 		}
 	}
@@ -59,7 +59,7 @@ func TestPatchApplies(t *testing.T) {
 	})
 	rapid.Check(t, func(t *rapid.T) {
 		old, want := text.Draw(t, "old"), text.Draw(t, "new")
-		diff := unified("f", old, want, false, false)
+		diff := unified("f", old, want, opWrite)
 		if diff == "" {
 			if old != want {
 				t.Fatalf("no diff of %q and %q", old, want)
@@ -137,7 +137,7 @@ func TestLargeTextsAreCompared(t *testing.T) {
 		fmt.Fprintf(&a, "old %d\n", i)
 		fmt.Fprintf(&b, "new %d\n", i)
 	}
-	_, added, removed := parseDiff(unified("f", a.String(), b.String(), false, false))
+	_, added, removed := parseDiff(unified("f", a.String(), b.String(), opWrite))
 	if added != 20_000 || removed != 20_000 {
 		t.Errorf("+%d −%d, want 20000 each", added, removed)
 	}

@@ -1,18 +1,16 @@
 package workspace
 
 import (
-	"bufio"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"path"
 	"strings"
 	"time"
 
 	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/internal/reply"
 	"github.com/footnotehq/footnote/internal/visible"
 	"github.com/footnotehq/footnote/tool"
 	"github.com/footnotehq/footnote/tool/schema"
@@ -36,13 +34,11 @@ type readInput struct {
 var readSpec = tool.Spec{
 	Name: "Read", Label: "Reading a file", Family: tool.FileRead,
 	Description: "Read a text file of the workspace. Lines come with their numbers, which are not part of the file: " +
-		"leave them out of old_string. " +
-		"At most 2000 lines and 100 KB are returned at once; use offset and limit for more of a long file. Binary " +
-		"files are only said to be binary. " +
-		"Read a file before you change it with Edit or Write.",
+		"leave them out of old_string. At most 2000 lines and 100 KB are returned at once; use offset and limit for " +
+		"more of a long file. Binary files are only said to be binary. Read a file before you change it with Edit or " +
+		"Write.",
 	InputSchema: schema.For[readInput](schema.Integer("offset", 1, 100_000_000), schema.Integer("limit", 1, 100_000)),
-	Side:        tool.Server,
-	ReadOnly:    true,
+	Side:        tool.Server, ReadOnly: true,
 }
 
 func read(_ context.Context, s *space, _ tool.Call, in readInput) (tool.Output, error) {
@@ -50,61 +46,64 @@ func read(_ context.Context, s *space, _ tool.Call, in readInput) (tool.Output, 
 	if err != nil {
 		return tool.Output{}, err
 	}
-	return s.read(rel, max(int(in.Offset), 1), int(in.Limit))
-}
-
-func (s *space) read(rel string, offset, limit int) (tool.Output, error) {
-	f, info, err := s.readable(rel)
+	data, err := s.readAll(rel, maxRead, ", more than can be read. Use Grep, or a command such as head.")
 	if err != nil {
 		return tool.Output{}, err
 	}
-	defer f.Close()
-	if info.Size() > maxRead {
-		return tool.Output{},
-			tool.Refusef("%s has %s, more than can be read. Use Grep, or a command such as head.", rel,
-				bytesText(info.Size()))
-	}
-	data, err := io.ReadAll(io.LimitReader(f, maxRead+1))
-	if err != nil {
-		return tool.Output{}, tool.Refusef("%s cannot be read: %v.", rel, err)
-	}
-	detail := fileDetail{Kind: "read", Path: rel, Size: int64(len(data))}
+	out := tool.Output{Detail: reply.JSON(fileDetail{Kind: "read", Path: rel, Size: int64(len(data))})}
 	if binary(data) {
-		return tool.Output{
-			Content: fmt.Sprintf("%s is a binary file of %s; its content cannot be shown as text.", rel,
-				bytesText(int64(len(data)))),
-			Detail: detail.json(),
-		}, nil
+		out.Content = fmt.Sprintf("%s is a binary file of %s; its content cannot be shown as text.", rel,
+			bytesText(int64(len(data))))
+		return out, nil
 	}
-	s.seen[rel] = digestOf(data)
+	s.seen[rel] = footnote.DigestOf(data)
 	if len(data) == 0 {
-		return tool.Output{Content: rel + " is empty.", Detail: detail.json()}, nil
+		out.Content = rel + " is empty."
+		return out, nil
 	}
-	text, first, last, all := numbered(string(data), offset, limit)
-	if first > last {
+	offset := max(int(in.Offset), 1)
+	text, last, all := numbered(string(data), offset, int(in.Limit))
+	if offset > last {
 		return tool.Output{}, tool.Refusef("%s has %d lines; line %d is after its end.", rel, all, offset)
 	}
-	if last < all || first > 1 {
-		text += fmt.Sprintf("(lines %d to %d of %d)\n", first, last, all)
+	if last < all || offset > 1 {
+		text += fmt.Sprintf("(lines %d to %d of %d)\n", offset, last, all)
 	}
-	return tool.Output{Content: text, Detail: detail.json()}, nil
+	out.Content = text
+	return out, nil
 }
 
-// numbered returns part of a text with line numbers, the first and last line it shows, and the number of all lines.
-func numbered(text string, offset, limit int) (out string, first, last, all int) {
+// readAll returns the content of a file for the model, or a refusal with the reason. tooLarge ends the refusal of a
+// file with more than maxBytes.
+func (s *space) readAll(rel string, maxBytes int64, tooLarge string) ([]byte, error) {
+	data, info, err := readFile(s.root, rel, maxBytes)
+	switch {
+	case err == nil:
+		return data, nil
+	case errors.Is(err, errLarge):
+		return nil, tool.Refusef("%s has %s%s", rel, bytesText(info.Size()), tooLarge)
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, tool.Refusef("There is no file %s.%s", rel, s.similar(rel))
+	}
+	if _, ok := errors.AsType[*tool.Refusal](err); ok {
+		return nil, err
+	}
+	if pe, ok := errors.AsType[*fs.PathError](err); ok {
+		err = pe.Err
+	}
+	return nil, tool.Refusef("%s cannot be opened: %v.", rel, err)
+}
+
+// numbered returns part of a text with line numbers, the last line it shows, and the number of all lines.
+func numbered(text string, offset, limit int) (out string, last, all int) {
 	if limit <= 0 {
 		limit = maxLines
 	}
 	var b strings.Builder
-	lines := bufio.NewReader(strings.NewReader(text))
 	full := false
-	for n := 1; ; n++ {
-		line, err := lines.ReadString('\n')
-		if line == "" && err != nil {
-			return b.String(), offset, last, all
-		}
-		all = n
-		if n < offset || n >= offset+limit || full {
+	for line := range strings.Lines(text) {
+		all++
+		if all < offset || all >= offset+limit || full {
 			continue
 		}
 		line = strings.TrimRight(line, "\r\n")
@@ -112,10 +111,11 @@ func numbered(text string, offset, limit int) (out string, first, last, all int)
 			line = c + "… (the line is longer)"
 		}
 		if full = b.Len()+len(line) > maxShown && last >= offset; !full {
-			fmt.Fprintf(&b, "%6d\t%s\n", n, shown(line))
-			last = n
+			fmt.Fprintf(&b, "%6d\t%s\n", all, shown(line))
+			last = all
 		}
 	}
+	return b.String(), last, all
 }
 
 type writeInput struct {
@@ -134,11 +134,9 @@ func (s *space) toChange(path string) (rel string, err error) {
 var writeSpec = tool.Spec{
 	Name: "Write", Label: "Writing a file", Family: tool.FileWrite,
 	Description: "Write a text file of the workspace, in full. An existing file is replaced and must have been read " +
-		"before. " +
-		"Prefer Edit for a change of a part. The result shows what changed as a unified diff.",
+		"before. Prefer Edit for a change of a part. The result shows what changed as a unified diff.",
 	InputSchema: schema.For[writeInput](),
-	Side:        tool.Server,
-	Timeout:     maxCall,
+	Side:        tool.Server, Timeout: maxCall,
 }
 
 func write(ctx context.Context, s *space, call tool.Call, in writeInput) (tool.Output, error) {
@@ -146,7 +144,7 @@ func write(ctx context.Context, s *space, call tool.Call, in writeInput) (tool.O
 	if err != nil {
 		return tool.Output{}, err
 	}
-	data, _, err := s.content(rel)
+	data, err := s.content(rel)
 	switch {
 	case err == nil:
 		if err := s.current(rel, data); err != nil {
@@ -186,7 +184,7 @@ func (s *space) writable(rel string) error {
 
 // current returns a refusal unless the model has seen the present content of the file.
 func (s *space) current(rel string, data []byte) error {
-	now := digestOf(data)
+	now := footnote.DigestOf(data)
 	seen, ok := s.seen[rel]
 	if k, known := s.files[rel]; !ok && s.continued && known && !k.outside {
 		seen, ok = k.digest, true // this conversation wrote it before the server restarted
@@ -203,37 +201,35 @@ func (s *space) current(rel string, data []byte) error {
 // change writes new content to a file and records the change.
 func (s *space) change(ctx context.Context, call tool.Call, rel string, data []byte, exists bool) (tool.Output, error) {
 	if len(data) > maxText {
-		return tool.Output{},
-			tool.Refusef("The content has %s; at most %s can be written at once.", bytesText(int64(len(data))),
-				bytesText(maxText))
+		return tool.Output{}, tool.Refusef("The content has %s; at most %s can be written at once.",
+			bytesText(int64(len(data))), bytesText(maxText))
 	}
 	// First record changes made by others, so that they are not attributed to this call.
 	if _, err := s.record(ctx, byOutside, "", []string{rel}); err != nil {
 		return tool.Output{}, err
 	}
 	if s.total()-s.files[rel].size+int64(len(data)) > s.w.opts.Size {
-		return tool.Output{},
-			tool.Refusef("The workspace is full: its files may have %s together. Delete some first.",
-				bytesText(s.w.opts.Size))
+		return tool.Output{}, tool.Refusef("The workspace is full: its files may have %s together. Delete some first.",
+			bytesText(s.w.opts.Size))
 	}
 	if _, had := s.files[rel]; !had && len(s.files) >= maxFiles {
 		return tool.Output{}, tool.Refusef(
-			"The workspace has %d files, as many as it may have. Delete some first.", maxFiles)
+			"The workspace has %d files, the most it may have. Delete some first.", maxFiles)
 	}
 	if err := s.put(rel, data); err != nil {
 		return tool.Output{}, err
 	}
-	rctx, stop := outlive(ctx)
+	rctx, stop := withRecordTime(ctx)
 	defer stop()
 	changes, err := s.record(rctx, call.Name, call.ID, []string{rel})
 	if err != nil {
 		return tool.Output{}, err
 	}
-	s.seen[rel] = digestOf(data)
+	s.seen[rel] = footnote.DigestOf(data)
 	if len(changes) == 0 {
 		return tool.Output{
 			Content: fmt.Sprintf("%s already had this content; nothing changed.", rel),
-			Detail:  fileDetail{Kind: "file", Path: rel, Op: opWrite, Size: int64(len(data))}.json(),
+			Detail:  reply.JSON(fileDetail{Kind: "file", Path: rel, Op: opWrite, Size: int64(len(data))}),
 		}, nil
 	}
 	d := changes[0].detail()
@@ -245,7 +241,7 @@ func (s *space) change(ctx context.Context, call tool.Call, rel string, data []b
 	if diff := changes[0].Diff; diff != "" && exists {
 		content += "\n\n" + shortened(shown(diff), diffForModel)
 	}
-	return tool.Output{Content: content, Detail: d.json()}, nil
+	return tool.Output{Content: content, Detail: reply.JSON(d)}, nil
 }
 
 type editInput struct {
@@ -261,8 +257,7 @@ var editSpec = tool.Spec{
 		"give more of the lines around it when it does not, " +
 		"or set replace_all. The file must have been read before. The result shows what changed as a unified diff.",
 	InputSchema: schema.For[editInput](),
-	Side:        tool.Server,
-	Timeout:     maxCall,
+	Side:        tool.Server, Timeout: maxCall,
 }
 
 func edit(ctx context.Context, s *space, call tool.Call, in editInput) (tool.Output, error) {
@@ -270,18 +265,9 @@ func edit(ctx context.Context, s *space, call tool.Call, in editInput) (tool.Out
 	if err != nil {
 		return tool.Output{}, err
 	}
-	f, info, err := s.readable(rel)
+	data, err := s.readAll(rel, maxText, "; files up to "+bytesText(maxText)+" can be edited.")
 	if err != nil {
 		return tool.Output{}, err
-	}
-	f.Close()
-	if info.Size() > maxText {
-		return tool.Output{},
-			tool.Refusef("%s has %s; files up to %s can be edited.", rel, bytesText(info.Size()), bytesText(maxText))
-	}
-	data, _, err := s.content(rel)
-	if err != nil {
-		return tool.Output{}, writing(rel, err)
 	}
 	if binary(data) {
 		return tool.Output{}, tool.Refusef("%s is a binary file and cannot be edited as text.", rel)
@@ -299,10 +285,10 @@ func edit(ctx context.Context, s *space, call tool.Call, in editInput) (tool.Out
 // apply returns the text after the replacement.
 func (in editInput) apply(rel, text string) (string, error) {
 	old, new := in.Old, in.New
-	if old == "" {
+	switch {
+	case old == "":
 		return "", tool.Refusef("old_string is empty. Use Write to make a file or to replace all of it.")
-	}
-	if old == new {
+	case old == new:
 		return "", tool.Refusef("old_string and new_string are the same; there is nothing to change.")
 	}
 	if strings.Contains(text, "\r\n") && !strings.Contains(old, "\r") {
@@ -311,23 +297,18 @@ func (in editInput) apply(rel, text string) (string, error) {
 	}
 	switch n := strings.Count(text, old); {
 	case n == 0 && strings.Contains(collapseSpace(text), collapseSpace(old)):
-		return "", tool.Refusef(
-			"old_string does not occur exactly in %s: spaces or line breaks differ. Read the file and "+
-				"copy the text exactly.", rel)
+		return "", tool.Refusef("old_string does not occur exactly in %s: spaces or line breaks differ. Read the file "+
+			"and copy the text exactly.", rel)
 	case n == 0:
 		return "", tool.Refusef("old_string is not in %s. Read the file and copy the text exactly.", rel)
 	case n > 1 && !in.All:
 		return "", tool.Refusef(
-			"old_string is in %s %d times. Give more of the text around the place, or set replace_all.",
-			rel, n)
+			"old_string is in %s %d times. Give more of the text around the place, or set replace_all.", rel, n)
 	}
 	if len(text)+strings.Count(text, old)*(len(new)-len(old)) > maxText {
 		return "", tool.Refusef("The file would be longer than %s.", bytesText(maxText))
 	}
-	if in.All {
-		return strings.ReplaceAll(text, old, new), nil
-	}
-	return strings.Replace(text, old, new, 1), nil
+	return strings.ReplaceAll(text, old, new), nil // without replace_all there is only one
 }
 
 // collapseSpace returns a text with its runs of white space collapsed.
@@ -345,14 +326,6 @@ type fileDetail struct {
 	Removed int             `json:"removed"`
 	Diff    string          `json:"diff,omitempty"` // unified
 	Hunks   []hunk          `json:"hunks,omitempty"`
-}
-
-func (d fileDetail) json() json.RawMessage {
-	data, err := json.Marshal(d)
-	if err != nil {
-		return nil // cannot happen: strings and numbers always encode
-	}
-	return data
 }
 
 // maxHunks limits the bytes of a diff whose hunks a page gets in addition to it.

@@ -12,7 +12,7 @@ import (
 )
 
 // The log keeps the contents of files before and after each change, within Options.History per workspace and
-// Options.OrgHistory for a whole organization. Beyond that, the oldest contents are dropped, and the current
+// Options.OrgHistory for a whole organisation. Beyond that, the oldest contents are dropped, and the current
 // contents of files last of all. The changes themselves stay in the log.
 
 // history describes what the log keeps of a workspace.
@@ -109,13 +109,13 @@ func dropBlobs(ctx context.Context, log Log, stream string, gone []footnote.Dige
 	return nil
 }
 
-// orgHistory is the size of what all workspaces of an organization keep.
+// orgHistory is the size of what all workspaces of an organisation keep.
 type orgHistory struct {
 	bytes int64 // at the last count
 	added int64 // by this server since then
 }
 
-// limitOrgHistory frees space in an organization's history after size bytes were added to that of one workspace. The
+// limitOrgHistory frees space in an organisation's history after size bytes were added to that of one workspace. The
 // workspaces that have been unused for longest lose theirs first.
 func (w *Workspaces) limitOrgHistory(ctx context.Context, s *space, size int64) error {
 	org, maxBytes := s.principal.Org, w.opts.OrgHistory
@@ -177,9 +177,9 @@ func (w *Workspaces) limitOrgHistory(ctx context.Context, s *space, size int64) 
 	return nil
 }
 
-// notKept returns the error for a digest whose content the log does not have: errNotKept if the history of the
+// missingVersion returns the error for a digest whose content the log does not have: errNotKept if the history of the
 // conversation's workspace mentions the digest, otherwise "no such file".
-func (w *Workspaces) notKept(ctx context.Context, conversation, digest string) error {
+func (w *Workspaces) missingVersion(ctx context.Context, conversation, digest string) error {
 	for ev, err := range w.opts.Log.Events(ctx, StreamOf(conversation), 0) {
 		if err != nil {
 			break

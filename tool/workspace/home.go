@@ -11,6 +11,7 @@ import (
 	"os"
 
 	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/internal/reply"
 )
 
 // home identifies a folder of workspaces when several servers share a log. It is stored in a file in the folder, so
@@ -62,13 +63,9 @@ func (w *Workspaces) createHome() error {
 		server = "another server"
 	}
 	h := home{ID: rand.Text(), Server: server}
-	data, err := json.Marshal(h)
-	if err != nil {
-		return err
-	}
 	temp := homeFile + "-" + h.ID
 	defer func() { _ = w.root.Remove(temp) }()
-	if err := w.root.WriteFile(temp, data, 0o600); err != nil {
+	if err := w.root.WriteFile(temp, reply.JSON(h), 0o600); err != nil {
 		return err
 	}
 	return w.root.Link(temp, homeFile)
@@ -105,9 +102,5 @@ func (w *Workspaces) address() string {
 	if !w.opts.Shared {
 		return ""
 	}
-	data, err := json.Marshal(w.home)
-	if err != nil {
-		return "" // cannot happen: strings always encode
-	}
-	return string(data)
+	return string(reply.JSON(w.home))
 }

@@ -3,7 +3,6 @@ package workspace
 import (
 	"context"
 	"errors"
-	"io"
 	"io/fs"
 	"slices"
 	"strings"
@@ -72,13 +71,13 @@ func (w *Workspaces) File(ctx context.Context, conversation, path, digest string
 	if digest != "" {
 		data, err := w.opts.Log.Blob(ctx, StreamOf(conversation), digest)
 		if footnote.CodeOf(err) == footnote.NotFound {
-			return nil, w.notKept(ctx, conversation, digest)
+			return nil, w.missingVersion(ctx, conversation, digest)
 		}
 		return data, err
 	}
 	rel, err := locate(path)
 	if r, ok := errors.AsType[*tool.Refusal](err); ok {
-		return nil, footnote.Errorf(footnote.InvalidRequest, "%s", r.Text)
+		return nil, footnote.Invalidf("%s", r.Text)
 	}
 	if err := w.checkHome(ctx, conversation); err != nil {
 		return nil, err
@@ -91,20 +90,17 @@ func (w *Workspaces) File(ctx context.Context, conversation, path, digest string
 		return nil, unavailable(err)
 	}
 	defer root.Close()
-	f, info, err := openFile(root, rel)
+	data, info, err := readFile(root, rel, maxServed)
 	if r, ok := errors.AsType[*tool.Refusal](err); ok {
-		return nil, footnote.Errorf(footnote.InvalidRequest, "%s", r.Text)
+		return nil, footnote.Invalidf("%s", r.Text)
 	}
-	if err != nil {
+	switch {
+	case info == nil:
 		return nil, missing // it does not exist, or it is a link that leads outside
-	}
-	defer f.Close()
-	if info.Size() > maxServed {
+	case errors.Is(err, errLarge):
 		return nil, footnote.Errorf(footnote.TooLarge, "The file has %s; at most %s are sent.", bytesText(info.Size()),
 			bytesText(maxServed))
-	}
-	data, err := io.ReadAll(io.LimitReader(f, maxServed))
-	if err != nil {
+	case err != nil:
 		return nil, unavailable(err)
 	}
 	return data, nil

@@ -37,7 +37,7 @@ func TestModesOfCommands(t *testing.T) {
 	}
 }
 
-// TestClosedFolderIsNotDeleted checks that files in a folder that somebody closed do not count as deleted.
+// TestClosedFolderIsNotDeleted checks that files in a folder without permissions do not count as deleted.
 func TestClosedFolderIsNotDeleted(t *testing.T) {
 	if !nobodytest.Here(t) {
 		return

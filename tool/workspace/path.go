@@ -3,6 +3,7 @@ package workspace
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path"
@@ -36,23 +37,17 @@ func locate(given string) (string, error) {
 			return "", tool.Refusef("The path %q has a character that is not allowed in names here.", given)
 		}
 	}
-	rel := given
-	if strings.HasPrefix(given, "/") {
-		clean := path.Clean(given)
-		if clean == Root {
-			return ".", nil
-		}
-		var ok bool
-		if rel, ok = strings.CutPrefix(clean, Root+"/"); !ok {
-			return "", tool.Refusef(
-				"%s is outside of the workspace. Paths begin with %s/ or are relative to it.", given,
-				Root)
-		}
+	full := path.Clean(given)
+	if !strings.HasPrefix(given, "/") {
+		full = path.Join(Root, given)
 	}
-	rel = path.Clean(rel)
-	if rel == ".." || strings.HasPrefix(rel, "../") {
-		return "", tool.Refusef(
-			"%s is outside of the workspace. Paths begin with %s/ or are relative to it.", given, Root)
+	if full == Root {
+		return ".", nil
+	}
+	rel, inside := strings.CutPrefix(full, Root+"/")
+	if !inside {
+		return "", tool.Refusef("%s is outside of the workspace. Paths begin with %s/ or are relative to it.", given,
+			Root)
 	}
 	parts := strings.Split(rel, "/")
 	if len(parts) > maxDepth {
@@ -66,7 +61,7 @@ func locate(given string) (string, error) {
 	return rel, nil
 }
 
-// protected lists names of files that other programs obey when somebody opens the folder with them. They are
+// protected lists names of files that other programs obey when they open the folder. They are
 // compared ignoring case. A name with a slash is a path that may occur anywhere below the folder.
 var protected = []string{
 	".git/hooks", ".git/config", ".gitmodules", ".mcp.json", ".claude", ".vscode", ".idea",
@@ -104,6 +99,22 @@ func openFile(root *os.Root, rel string) (*os.File, fs.FileInfo, error) {
 	return f, info, nil
 }
 
+var errLarge = errors.New("it is too large")
+
+// readFile reads a file that openFile opens. For a file of more than maxBytes it returns errLarge.
+func readFile(root *os.Root, name string, maxBytes int64) ([]byte, fs.FileInfo, error) {
+	f, info, err := openFile(root, name)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer f.Close()
+	if info.Size() > maxBytes {
+		return nil, info, errLarge
+	}
+	data, err := io.ReadAll(io.LimitReader(f, maxBytes))
+	return data, info, err
+}
+
 func checkFile(rel string, info fs.FileInfo) error {
 	switch {
 	case info.IsDir():
@@ -116,24 +127,6 @@ func checkFile(rel string, info fs.FileInfo) error {
 			rel)
 	}
 	return nil
-}
-
-// readable opens a file for the model, or returns a refusal with the reason.
-func (s *space) readable(rel string) (*os.File, fs.FileInfo, error) {
-	f, info, err := openFile(s.root, rel)
-	if err == nil {
-		return f, info, nil
-	}
-	if _, ok := errors.AsType[*tool.Refusal](err); ok {
-		return nil, nil, err
-	}
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil, tool.Refusef("There is no file %s.%s", rel, s.similar(rel))
-	}
-	if pe, ok := errors.AsType[*fs.PathError](err); ok {
-		err = pe.Err
-	}
-	return nil, nil, tool.Refusef("%s cannot be opened: %v.", rel, err)
 }
 
 // similar returns a file that the model may have meant: the same name in another folder, or in other case.

@@ -84,9 +84,9 @@ func (b *bench) attempt(name string, input in) (err error) {
 	return err
 }
 
-// TestRecordsFollowTheLog checks that what the log did not take is recorded by the next call, whether the log failed
-// or something panicked.
-func TestRecordsFollowTheLog(t *testing.T) {
+// TestRecordsMissingFromLogAreRetried checks that changes missing from the log are recorded by the next call, whether
+// the log failed or something panicked.
+func TestRecordsMissingFromLogAreRetried(t *testing.T) {
 	for name, fault := range map[string]func() error{
 		"error": func() error { return errors.New("no log") },
 		"panic": func() error { panic("broken") },

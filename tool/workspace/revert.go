@@ -25,7 +25,7 @@ func (w *Workspaces) Revert(ctx context.Context, p footnote.Principal, conversat
 		err = w.revert(ctx, tool.Call{Name: byPerson, Conversation: conversation, Principal: p}, rel, digest)
 	}
 	if r, ok := errors.AsType[*tool.Refusal](err); ok {
-		return footnote.Errorf(footnote.InvalidRequest, "%s", r.Text)
+		return footnote.Invalidf("%s", r.Text)
 	}
 	return err
 }
@@ -55,7 +55,7 @@ func (w *Workspaces) revert(ctx context.Context, call tool.Call, rel, digest str
 		if err := s.root.Remove(rel); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return tool.Output{}, writing(rel, err)
 		}
-		rctx, stop := outlive(ctx)
+		rctx, stop := withRecordTime(ctx)
 		defer stop()
 		_, err := s.record(rctx, call.Name, "", []string{rel})
 		return tool.Output{}, err

@@ -52,7 +52,7 @@ func TestBudgetIsNeverOverspent(t *testing.T) {
 			}
 			c := change{WorkspaceChanged: footnote.WorkspaceChanged{Path: strings.Repeat("d/", rnd.IntN(60)) + "f"}}
 			if r.diff(int64(len(old) + len(new))) {
-				c.compareTexts(old, new, old != "", new == "", &r)
+				c.compareTexts(old, new, &r)
 			}
 			diffs += int64(len(c.Diff))
 			if r.content < 0 || r.diffing < 0 || r.diffs < 0 || len(c.Diff) > maxDiff || !utf8.ValidString(c.Diff) {

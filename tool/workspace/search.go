@@ -15,6 +15,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/footnotehq/footnote/internal/reply"
 	"github.com/footnotehq/footnote/tool"
 	"github.com/footnotehq/footnote/tool/schema"
 )
@@ -39,8 +40,7 @@ var globSpec = tool.Spec{
 		"The pattern **/* lists all of them. A pattern without a slash is looked for in every folder. At most 200 " +
 		"are returned.",
 	InputSchema: schema.For[globInput](),
-	Side:        tool.Server,
-	ReadOnly:    true,
+	Side:        tool.Server, ReadOnly: true,
 }
 
 func glob(ctx context.Context, s *space, _ tool.Call, in globInput) (tool.Output, error) {
@@ -52,13 +52,10 @@ func glob(ctx context.Context, s *space, _ tool.Call, in globInput) (tool.Output
 	if err != nil {
 		return tool.Output{}, err
 	}
-	return globbed(in, slices.DeleteFunc(files, func(f found) bool { return !match(f.below) })), nil
-}
-
-func globbed(in globInput, files []found) tool.Output {
+	files = slices.DeleteFunc(files, func(f found) bool { return !match(f.below) })
 	slices.SortStableFunc(files, func(a, b found) int { return b.info.ModTime().Compare(a.info.ModTime()) })
 	if len(files) == 0 {
-		return tool.Output{Content: fmt.Sprintf("No file matches %s.", in.Pattern), Detail: listDetail(nil)}
+		return tool.Output{Content: fmt.Sprintf("No file matches %s.", in.Pattern), Detail: listDetail(nil)}, nil
 	}
 	var b strings.Builder
 	for i, f := range files {
@@ -68,7 +65,7 @@ func globbed(in globInput, files []found) tool.Output {
 		}
 		fmt.Fprintf(&b, "%s (%s)\n", shown(f.name), bytesText(f.info.Size()))
 	}
-	return tool.Output{Content: b.String(), Detail: listDetail(files[:min(len(files), maxGlobbed)])}
+	return tool.Output{Content: b.String(), Detail: listDetail(files[:min(len(files), maxGlobbed)])}, nil
 }
 
 // listDetail encodes the list of files for a page.
@@ -85,11 +82,7 @@ func listDetail(files []found) json.RawMessage {
 	for _, f := range files {
 		list.Files = append(list.Files, entry{f.name, f.info.Size(), f.info.ModTime().UTC()})
 	}
-	data, err := json.Marshal(list)
-	if err != nil {
-		return nil // cannot happen: strings and numbers always encode
-	}
-	return data
+	return reply.JSON(list)
 }
 
 // found is a file of the workspace: its name, and its name relative to the searched folder.
@@ -210,15 +203,13 @@ type grepInput struct {
 
 var grepSpec = tool.Spec{
 	Name: "Grep", Label: "Searching in files", Family: tool.FileSearch,
-	Description: "Search the text files of the workspace with a regular expression. " +
-		"It returns the files that match, the matching lines with output_mode content, or counts. " +
-		"Binary files and files over 8 MB are left out; at most 250 lines are returned unless head_limit says " +
-		"otherwise.",
+	Description: "Search the text files of the workspace with a regular expression. It returns the files that match, " +
+		"the matching lines with output_mode content, or counts. Binary files and files over 8 MB are left out; at " +
+		"most 250 lines are returned unless head_limit says otherwise.",
 	InputSchema: schema.For[grepInput](schema.Enum("output_mode", "content", "files_with_matches", "count"),
 		schema.Integer("-A", 0, 100), schema.Integer("-B", 0, 100), schema.Integer("-C", 0, 100),
 		schema.Integer("head_limit", 1, 2000), schema.Integer("offset", 0, 1_000_000)),
-	Side:     tool.Server,
-	ReadOnly: true,
+	Side: tool.Server, ReadOnly: true,
 }
 
 func grep(ctx context.Context, s *space, _ tool.Call, in grepInput) (tool.Output, error) {
@@ -236,8 +227,7 @@ func grep(ctx context.Context, s *space, _ tool.Call, in grepInput) (tool.Output
 	if err != nil {
 		return tool.Output{}, err
 	}
-	out := hits{skip: int(in.Offset), maxLines: int(in.Head)}
-	out.maxLines = cmp.Or(out.maxLines, maxGrepped)
+	out := hits{skip: int(in.Offset), maxLines: cmp.Or(int(in.Head), maxGrepped)}
 	t := &timer{ctx: ctx, end: time.Now().Add(searchTime)}
 	for _, f := range files {
 		if !t.over() && match(f.below) {
@@ -267,23 +257,14 @@ func (in grepInput) expression() (*regexp.Regexp, error) {
 	re, err := regexp.Compile("(?" + flags + ")" + in.Pattern)
 	if err != nil {
 		return nil, tool.Refusef(
-			"The expression cannot be read: %v. The syntax is that of RE2; write \\( for a bracket in "+
-				"the text.", err)
+			"The expression cannot be read: %v. The syntax is that of RE2; write \\( for a bracket in the text.", err)
 	}
 	return re, nil
 }
 
 // searchable returns a file's content, or nil when the file is not searched.
 func (s *space) searchable(name string) []byte {
-	f, info, err := openFile(s.root, name)
-	if err != nil {
-		return nil
-	}
-	defer f.Close()
-	if info.Size() > maxSearched {
-		return nil
-	}
-	data, err := io.ReadAll(io.LimitReader(f, maxSearched))
+	data, _, err := readFile(s.root, name, maxSearched)
 	if err != nil || binary(data) {
 		return nil
 	}

@@ -26,7 +26,7 @@ type space struct {
 	conversation string
 	principal    footnote.Principal
 	folder       string
-	busy         chan struct{} // holds one value while somebody works in the workspace
+	busy         chan struct{} // holds one value while the workspace is in use
 	users        int           // guarded by w.mu, like used
 	used         time.Time
 
@@ -68,7 +68,7 @@ func (s *space) open(ctx context.Context) error {
 		return s.create(ctx)
 	}
 	if err != nil {
-		return footnote.Wrapf(footnote.StorageUnavailable, err, "The workspace cannot be opened.")
+		return unavailable(err)
 	}
 	return nil
 }
@@ -110,7 +110,7 @@ func (s *space) create(ctx context.Context) (err error) {
 		return failed(err)
 	}
 	if !s.exists {
-		rctx, stop := outlive(ctx)
+		rctx, stop := withRecordTime(ctx)
 		defer stop()
 		if _, err := s.sync(rctx, byTemplate, ""); err != nil {
 			return err
@@ -137,11 +137,6 @@ func (s *space) refresh(ctx context.Context) error {
 	if s.loaded {
 		return nil
 	}
-	return s.load(ctx)
-}
-
-// load reads the stream.
-func (s *space) load(ctx context.Context) error {
 	s.files, s.seen, s.last, s.exists = map[string]known{}, map[string]footnote.Digest{}, 0, false
 	s.kept = history{order: map[footnote.Digest]int64{}}
 	for ev, err := range s.w.opts.Log.Events(ctx, s.stream(), 0) {
@@ -218,33 +213,17 @@ func (s *space) copyTemplate(context.Context) error {
 		return fmt.Errorf("template of workspaces: %w", err)
 	}
 	defer template.Close()
-	var names []string
-	err = walk(template, func(name string, info fs.FileInfo) error {
-		names = append(names, name)
-		return nil
-	})
-	if err != nil {
-		return fmt.Errorf("template of workspaces: %w", err)
-	}
-	for _, name := range names {
-		f, info, err := openFile(template, name)
+	return walk(template, func(name string, _ fs.FileInfo) error {
+		data, info, err := readFile(template, name, maxRead)
 		if err != nil {
 			s.w.opts.Logger.Warn("a file of the template of workspaces cannot be read; leaving it out", "err", err)
-			continue
-		}
-		data, err := io.ReadAll(io.LimitReader(f, maxRead))
-		f.Close()
-		if err != nil {
-			return fmt.Errorf("template of workspaces: %w", err)
+			return nil
 		}
 		if err := s.put(name, data); err != nil {
 			return err
 		}
-		if err := s.root.Chmod(name, info.Mode().Perm()&0o755|0o600); err != nil {
-			return err
-		}
-	}
-	return nil
+		return s.root.Chmod(name, info.Mode().Perm()&0o755|0o600)
+	})
 }
 
 // put writes a temporary file next to the target and renames it, so that the file is complete or absent.
@@ -347,18 +326,12 @@ func (s *space) sync(ctx context.Context, tool, callID string) ([]change, error)
 // recordTime limits how long changes may be recorded after their run has ended.
 const recordTime = 10 * time.Second
 
-// outlive returns a context that ends recordTime after ctx, so that a call's changes are attributed to it even if
-// its run has ended. The caller must call stop.
-func outlive(ctx context.Context) (_ context.Context, stop func()) {
+// withRecordTime returns a context that ends recordTime after ctx, so that a call's changes are attributed to it even
+// if its run has ended. The caller must call stop.
+func withRecordTime(ctx context.Context) (_ context.Context, stop func()) {
 	out, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	unlink := context.AfterFunc(ctx, func() {
-		late := time.NewTimer(recordTime)
-		defer late.Stop()
-		select {
-		case <-late.C:
-			cancel(context.Cause(ctx))
-		case <-out.Done():
-		}
+		time.AfterFunc(recordTime, func() { cancel(context.Cause(ctx)) })
 	})
 	return out, func() { unlink(); cancel(nil) }
 }
@@ -413,9 +386,7 @@ func (s *space) compare(ctx context.Context, name string, room *room) (*change, 
 			return nil, nil
 		}
 		c := &change{WorkspaceChanged: footnote.WorkspaceChanged{Path: name, Op: opDelete, Before: k.digest}}
-		if before, ok := s.before(ctx, k, room, k.size); ok {
-			c.compareTexts(string(before), "", true, false, room)
-		}
+		s.diff(ctx, c, k, nil, room)
 		return c, nil
 	}
 	if err != nil {
@@ -433,17 +404,11 @@ func (s *space) compare(ctx context.Context, name string, room *room) (*change, 
 		},
 		now: now,
 	}
-	switch {
-	case had:
+	if had {
 		c.Op, c.Before = opWrite, k.digest
-		if data == nil {
-			break
-		}
-		if before, ok := s.before(ctx, k, room, k.size+now.size); ok {
-			c.compareTexts(string(before), string(data), true, false, room)
-		}
-	case data != nil && room.diff(now.size):
-		c.compareTexts("", string(data), false, false, room)
+	}
+	if data != nil {
+		s.diff(ctx, c, k, data, room)
 	}
 	return c, data
 }
@@ -463,7 +428,7 @@ func (s *space) readTracked(name string) (known, []byte, error) {
 		if data == nil {
 			data = []byte{}
 		}
-		now.digest, now.size = digestOf(data), int64(len(data))
+		now.digest, now.size = footnote.DigestOf(data), int64(len(data))
 		return now, data, err
 	}
 	if holes {
@@ -477,14 +442,9 @@ func (s *space) readTracked(name string) (known, []byte, error) {
 }
 
 // content returns the content of a tracked file up to a maximum size.
-func (s *space) content(name string) ([]byte, fs.FileInfo, error) {
-	f, info, err := openFile(s.root, name)
-	if err != nil {
-		return nil, nil, err
-	}
-	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, maxRead))
-	return data, info, err
+func (s *space) content(name string) ([]byte, error) {
+	data, _, err := readFile(s.root, name, maxRead)
+	return data, err
 }
 
 // Budget for the changes of one call. Beyond it, a change is recorded with its digests, but without its content or
@@ -537,24 +497,30 @@ func (r *room) fit(diff string) string {
 	return diff
 }
 
-// before returns a file's earlier content, if the log has it and the budget allows comparing n bytes.
-func (s *space) before(ctx context.Context, k known, room *room, n int64) ([]byte, bool) {
-	if !k.kept || !room.diff(n) {
-		return nil, false
+// diff records how the text of a file changed, if the log has its earlier content and the budget allows it.
+func (s *space) diff(ctx context.Context, c *change, k known, data []byte, room *room) {
+	if c.Op != opCreate && !k.kept || !room.diff(k.size+c.Size) {
+		return
 	}
-	data, err := s.w.opts.Log.Blob(ctx, s.stream(), k.digest)
-	return data, err == nil
+	var before []byte
+	if c.Op != opCreate {
+		var err error
+		if before, err = s.w.opts.Log.Blob(ctx, s.stream(), k.digest); err != nil {
+			return
+		}
+	}
+	c.compareTexts(string(before), string(data), room)
 }
 
 // maxDiff limits the bytes of a diff that the log keeps.
 const maxDiff = 64 << 10
 
 // compareTexts records how the text changed, if both sides are text and not too long.
-func (c *change) compareTexts(old, new string, had, deleted bool, room *room) {
+func (c *change) compareTexts(old, new string, room *room) {
 	if len(old)+len(new) > maxDiffed || binary([]byte(old)) || binary([]byte(new)) {
 		return
 	}
-	c.diff = unified(c.Path, old, new, !had, deleted)
+	c.diff = unified(c.Path, old, new, c.Op)
 	c.Diff = room.fit(c.diff)
 }
 
@@ -602,9 +568,7 @@ func (s *space) append(ctx context.Context, changes []change, blobs map[footnote
 }
 
 // binary reports whether content is not text.
-func binary(data []byte) bool {
-	return bytes.IndexByte(data, 0) >= 0 || !utf8.Valid(data)
-}
+func binary(data []byte) bool { return bytes.IndexByte(data, 0) >= 0 || !utf8.Valid(data) }
 
 // clip returns at most n bytes of s, as valid UTF-8.
 func clip(s string, n int) string {
@@ -620,8 +584,8 @@ func clip(s string, n int) string {
 // truncated ends a diff that was shortened.
 const truncated = "\n… (diff truncated)\n"
 
-// shortened returns a diff if it has at most n bytes. Otherwise it returns the part that fits with the words that it
-// goes on, or nothing if not even these fit.
+// shortened returns a diff if it has at most n bytes. Otherwise it returns the part that fits, followed by
+// truncated, or nothing if not even that fits.
 func shortened(diff string, n int) string {
 	if len(diff) <= n {
 		return diff

@@ -9,8 +9,6 @@ package workspace
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -65,7 +63,7 @@ type Options struct {
 	Reserve func(ctx context.Context, bytes int64) (release func(), err error)
 	// History limits the kept contents of a workspace's files, earlier contents included, in bytes; default 64 MB.
 	History int64
-	// OrgHistory limits those of all workspaces of an organization; default 1 GB.
+	// OrgHistory limits those of all workspaces of an organisation; default 1 GB.
 	OrgHistory int64
 	Logger     *slog.Logger
 }
@@ -106,18 +104,18 @@ func Open(o Options) (*Workspaces, error) {
 	o.OrgHistory = cmp.Or(max(o.OrgHistory, 0), 1<<30)
 	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	folder, err := filepath.Abs(o.Folder)
+	if err == nil {
+		// Nobody else on the host may read the workspaces or run what is in them.
+		err = os.MkdirAll(folder, 0o700)
+	}
+	var root *os.Root
+	if err == nil {
+		root, err = os.OpenRoot(folder)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("workspace folder: %w", err)
 	}
 	o.Folder = folder
-	// Nobody else on the host may read the workspaces or run what is in them.
-	if err := os.MkdirAll(o.Folder, 0o700); err != nil {
-		return nil, fmt.Errorf("workspace folder: %w", err)
-	}
-	root, err := os.OpenRoot(o.Folder)
-	if err != nil {
-		return nil, fmt.Errorf("workspace folder: %w", err)
-	}
 	w := &Workspaces{
 		opts: o, root: root, commands: make(chan struct{}, o.Places), spaces: map[string]*space{},
 		orgs: map[string]*orgHistory{},
@@ -199,7 +197,7 @@ func folderOf(conversation string) string {
 	if plainID.MatchString(conversation) && conversation != Template {
 		return conversation
 	}
-	return "x-" + digestOf([]byte(conversation))[len("sha256:"):]
+	return "x-" + footnote.DigestOf([]byte(conversation))[len("sha256:"):]
 }
 
 // path returns the path of a conversation's folder.
@@ -209,11 +207,6 @@ func (w *Workspaces) path(folder string) string { return filepath.Join(w.opts.Fo
 func StreamOf(conversation string) string { return streamPrefix + folderOf(conversation) }
 
 const streamPrefix = "workspace_"
-
-func digestOf(data []byte) footnote.Digest {
-	sum := sha256.Sum256(data)
-	return "sha256:" + hex.EncodeToString(sum[:])
-}
 
 // use calls f with the workspace of a call. Each workspace is used by one call at a time.
 func (w *Workspaces) use(ctx context.Context, call tool.Call,

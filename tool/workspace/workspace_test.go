@@ -405,7 +405,7 @@ func TestRefusedFiles(t *testing.T) {
 		"fifo", "proc",
 		"../secret.txt", "dir/../../secret.txt", outside, "/etc/passwd", "/workspace/../etc/passwd",
 		"/workspace/../secret.txt", "/workspacex/own.txt",
-		"own.txt\x00.txt", "own.txt\n", "o\u202ewn.txt", `..\secret.txt`, strings.Repeat("a", 256),
+		"own.txt\n", "o\u202ewn.txt", `..\secret.txt`, strings.Repeat("a", 256),
 		strings.Repeat("a/", 33) + "a", strings.Repeat("a/", 2100), "own.txt/below", "etc/../own.txt/",
 	}
 	for _, p := range paths {
@@ -423,6 +423,10 @@ func TestRefusedFiles(t *testing.T) {
 				t.Errorf("%s(%q) = %s, want a refusal", tool, p, out.Content)
 			}
 		}
+	}
+	nul := "own.txt\x00.txt" // no schema accepts it, so no call has it
+	if _, err := b.spaces.File(t.Context(), conversation, nul, ""); footnote.CodeOf(err) != footnote.InvalidRequest {
+		t.Errorf("a path with NUL: %v", err)
 	}
 	for path, want := range map[string]string{
 		outside: "canary\n",
@@ -662,6 +666,11 @@ func TestRevert(t *testing.T) {
 	}
 	if _, err := os.Stat(filepath.Join(b.dir, "b.txt")); !os.IsNotExist(err) {
 		t.Errorf("b.txt is still there: %v", err)
+	}
+	made, gone := b.history()[2].Diff, b.history()[4].Diff
+	if made != "--- /dev/null\n+++ b/b.txt\n@@ -0,0 +1 @@\n+b\n" ||
+		gone != "--- a/b.txt\n+++ /dev/null\n@@ -1 +0,0 @@\n-b\n" {
+		t.Errorf("created: %q, removed: %q", made, gone)
 	}
 	if err := revert("b.txt", b1); err != nil || b.file("b.txt") != "b\n" {
 		t.Errorf("b.txt = %q, %v", b.file("b.txt"), err)

@@ -41,6 +41,11 @@ for (const [width, viewport] of Object.entries({ 1440: desktop, 390: phone })) {
       await shot(p, `home-${theme}-${width}`);
       await ask(p, "Revenue by month");
       await p.getByRole("log").getByText("Revenue by month was highest in").waitFor();
+      await p.getByRole("button", { name: /^October 2026 footnote 1/ }).waitFor();
+      await p
+        .getByRole("table")
+        .getByRole("cell", { name: /^November 2025/ })
+        .waitFor();
       await shot(p, `answer-${theme}-${width}`);
       await p.getByRole("button", { name: /^16,682.20 footnote 2/ }).click();
       const popover = p.getByRole("dialog", { name: "Footnote of 16,682.20" });

@@ -54,7 +54,7 @@ test("a chart whose rows or code failed to load is drawn once they load", async 
     await p.getByRole("tabpanel").getByRole("alert").waitFor();
     await inBoth(p, "away-chart", 390);
     wire.mend();
-    await p.locator(".chart[data-drawn]").waitFor({ timeout: 60_000 });
+    await p.getByRole("tabpanel").locator(".chart[data-drawn]").waitFor({ timeout: 60_000 });
     await p.done();
   } finally {
     await wire.stop();
@@ -68,7 +68,7 @@ test("a part that a newer server no longer has asks for a reload and loses nothi
   await p.getByRole("button", { name: "This conversation" }).click();
   await p.getByRole("menuitem", { name: /^Trace/ }).click();
   const pane = p.getByRole("region", { name: "Result" });
-  await pane.getByRole("alert").getByText("This part of the page could not be shown.").waitFor();
+  await pane.getByRole("alert").getByText("This part of the page couldn't be shown.").waitFor();
   await inBoth(p, "away-gone", 1440);
   await p.getByRole("log").getByText("Revenue by month was highest").waitFor();
   await p.getByRole("textbox", { name: "Your question" }).fill("and by year?");

@@ -8,6 +8,7 @@ import {
   click,
   drag,
   free,
+  market,
   painted,
   plot,
   read,
@@ -267,15 +268,11 @@ test("drawings are made, selected, moved and removed by keyboard alone", async (
   await p.getByRole("toolbar", { name: "Horizontal line, selected" }).waitFor();
   await p.keyboard.press("Shift+ArrowUp");
   await p.keyboard.press("ArrowDown");
-  const find = (d) => d.find((x) => x.id === line.id);
-  const moved = find(
-    await until(
-      () => saved("XAUUSD"),
-      (d) => find(d).version > line.version,
-      "it has moved",
-    ),
+  await until(
+    () => saved("XAUUSD"),
+    (d) => Math.abs(d.find((x) => x.id === line.id).price - line.price - 9 * 0.1) < 1e-6,
+    "it has moved by nine steps",
   );
-  assert.ok(Math.abs(moved.price - line.price - 9 * 0.1) < 1e-6, `${line.price} → ${moved.price}`);
   await p.keyboard.press("Delete");
   await until(
     () => saved("XAUUSD"),
@@ -295,6 +292,38 @@ test("drawings are made, selected, moved and removed by keyboard alone", async (
   assert.match(await p.evaluate(() => document.activeElement.getAttribute("aria-label")), /^Trend ray/);
   await p.keyboard.press("Tab");
   assert.equal(await p.evaluate(() => document.activeElement.id), "chart");
+  await p.done();
+});
+
+test("a drawing keeps its moves when the server assigns its id between two keys", async () => {
+  const p = await chart("XAUUSD", { timeframe: "4h" });
+  const before = await saved("XAUUSD");
+  let answer;
+  const held = new Promise((resolve) => (answer = resolve));
+  await p.route("**/api/drawings", async (r) => (await held, r.continue()), { times: 1 });
+  const sent = p.waitForRequest((r) => r.method() === "POST" && r.url().endsWith("/api/drawings"));
+  await plot(p).focus();
+  await p.keyboard.press("Alt+h");
+  await p.keyboard.press("Enter");
+  await p.keyboard.press("Enter");
+  const { price } = (await sent).postDataJSON().drawing;
+  await p.getByRole("toolbar", { name: "Horizontal line, selected" }).waitFor();
+  const given = p.waitForResponse((r) => r.url().endsWith("/api/drawings"));
+  await p.keyboard.press("Shift+ArrowUp");
+  answer();
+  await given;
+  await p.keyboard.press("ArrowDown");
+  await until(
+    () => saved("XAUUSD"),
+    (d) => d.some((x) => !before.some((b) => b.id === x.id) && Math.abs(x.price - price - 9 * 0.1) < 1e-6),
+    "it has moved by nine steps",
+  );
+  await p.keyboard.press("Delete");
+  await until(
+    () => saved("XAUUSD"),
+    (d) => d.length === before.length,
+    "it is removed",
+  );
   await p.done();
 });
 
@@ -610,5 +639,109 @@ test("an unknown request is declined with a list of what the chat can do", async
   await p.getByRole("button", { name: "Send" }).click();
   const turn = await answered(p, "Should I buy?");
   assert.match(await turn.innerText(), /I did nothing.*Draw support and resistance/s);
+  await p.done();
+});
+
+test("drawings after the last bar are painted on every timeframe", async () => {
+  await market(server);
+  const { time, close: closes } = await read(server, "/api/market/candles?symbol=USDJPY&timeframe=1h&limit=1");
+  const at = (bars, price) => ({ time: time[0] + bars * 3600, price: closes[0] * price });
+  await bring(
+    server,
+    "USDJPY",
+    {
+      type: "long_position",
+      anchors: [at(1, 1), at(9, 1)],
+      entry: closes[0],
+      color: "#00aa55",
+      takeProfit: closes[0] * 1.002,
+      stopLoss: closes[0] * 0.999,
+    },
+    {
+      type: "rectangle",
+      label: "Zone",
+      anchors: [at(2, 1.0005), at(8, 1.001)],
+      color: "#ff00ff",
+      fillColor: "#ff00ff",
+    },
+    { type: "trendline", anchors: [at(3, 1.0015), at(7, 1.0025)], color: "#ff8800", lineWidth: 4 },
+    { type: "horizontal_ray", anchors: [at(4, 0.9995)], color: "#0000ff", lineWidth: 3 },
+  );
+  for (const timeframe of ["1h", "4h", "1D"]) {
+    const p = await chart("USDJPY", { timeframe });
+    const { width, height } = await plot(p).boundingBox();
+    for (const [what, colour] of [
+      ["rectangle", "#ff00ff"],
+      ["position", "#00aa55"],
+      ["trend line", "#ff8800"],
+      ["ray", "#0000ff"],
+    ])
+      await until(
+        () => painted(p, width - 240, height / 2, colour, 180),
+        Boolean,
+        `the ${what} is painted on ${timeframe}`,
+      );
+    await shot(p, `chart-ahead-${timeframe}`);
+    assert.deepEqual(p.faults(), []);
+    await p.done();
+  }
+});
+
+for (const [width, viewport] of Object.entries({ 1440: desktop, 390: phone })) {
+  test(`a drawing far after the last bar is reached from the list, at ${width}`, async () => {
+    await market(server);
+    const { time, close: closes } = await read(server, "/api/market/candles?symbol=USDJPY&timeframe=1h&limit=1");
+    const at = (bars, price) => ({ time: time[0] + bars * 3600, price: closes[0] * price });
+    await bring(server, "USDJPY", {
+      type: "rectangle",
+      label: "Ahead",
+      anchors: [at(470, 1.05), at(490, 1.06)],
+      color: "#ff00ff",
+      fillColor: "#ff00ff",
+    });
+    // From 15m, on which it would be too far away, the chart goes to the timeframe on which it was drawn.
+    for (const timeframe of width === "390" ? ["1h", "15m"] : ["1h"]) {
+      const p = await chart("USDJPY", { viewport, timeframe });
+      await p.getByRole("button", { name: "Drawings", exact: true }).click();
+      await p.getByRole("button", { name: /^Ahead/ }).click();
+      await p.waitForURL(/USDJPY\/1h/);
+      await p.getByRole("toolbar", { name: /selected/ }).waitFor();
+      const box = await plot(p).boundingBox();
+      await until(
+        () => painted(p, box.width / 2, box.height / 3, "#ff00ff", Math.floor(box.width / 2) - 1),
+        Boolean,
+        `it is in view, from ${timeframe}`,
+      );
+      await p.done();
+    }
+  });
+}
+
+test("the bar below the chart is complete, however wide the chat is", async () => {
+  for (const width of [1440, 1024, 390]) {
+    const p = await chart("EURUSD", { viewport: { width, height: 800 } });
+    if (width > 390) {
+      await p.getByRole("button", { name: "Drawings", exact: true }).click();
+      const edge = p.getByRole("separator", { name: "Width of the chat" });
+      for (let i = 0; i < 4; i++) await edge.press("PageDown");
+      await p.getByRole("complementary", { name: "Drawings" }).waitFor();
+    }
+    const bar = p.getByRole("group", { name: "Range" }).locator("..");
+    const [all, shown] = await bar.evaluate((el) => [el.scrollWidth, el.clientWidth]);
+    assert.ok(all <= shown, `at ${width}, ${all} px of the bar do not fit ${shown}`);
+    const top = p.getByRole("main").getByRole("button", { name: "More", exact: true });
+    assert.ok((await top.boundingBox()).x + 36 <= width, `at ${width}, the menu is outside`);
+    await p.done();
+  }
+});
+
+test("the logo leads home, whether the chat is shown or not", async () => {
+  const p = await chart("EURUSD");
+  const home = p.getByRole("link", { name: "Footnote, new question" });
+  await home.waitFor();
+  await p.keyboard.press("Control+l");
+  await p.getByRole("complementary", { name: "Chat" }).waitFor({ state: "detached" });
+  await home.click();
+  await p.getByRole("heading", { name: "What do you want to know?" }).waitFor();
   await p.done();
 });

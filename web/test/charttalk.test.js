@@ -153,7 +153,12 @@ after(async () => {
   await close();
 });
 
-const chart = (symbol, options) => openChart(server, symbol, options);
+/** Opens a chart with a new conversation, because the page shows the last one. */
+async function chart(symbol, options) {
+  const p = await openChart(server, symbol, options);
+  await p.getByTitle("New conversation").click();
+  return p;
+}
 const saved = () => ofServer(server);
 const bring = (...drawings) => put(server, "EURUSD", ...drawings);
 
@@ -312,6 +317,34 @@ test("one of several tabs answers a call, and all of them show it", async () => 
   await one.done();
 });
 
+test("a chart that is opened again shows its last chat, and makes the drawing that waited for it", async () => {
+  await bring();
+  const res = await fetch(`${server.url}/api/conversations`, {
+    method: "POST",
+    headers: { "Content-Type": "application/json" },
+    body: JSON.stringify({
+      text: "Draw for one tab, later",
+      assistant: "chart",
+      context: { symbol: "EURUSD", timeframe: "1h" },
+    }),
+  });
+  const { conversation } = await res.json();
+  const state = async () => (await read(server, `/api/conversations/${conversation}`)).state;
+  await until(state, (s) => s === "parked", "the drawing waits");
+  const other = await openChart(server, "GBPUSD");
+  await other.getByRole("heading", { name: "Ask about GBPUSD" }).waitFor();
+  await other.done();
+  assert.equal(await state(), "parked");
+  const p = await openChart(server, "EURUSD");
+  await answered(p, "Draw for one tab, later");
+  await p.getByRole("region", { name: /^Drew Once at/ }).waitFor();
+  assert.equal((await saved()).length, 1);
+  assert.equal(new URL(p.url()).searchParams.get("talk"), conversation);
+  await p.getByTitle("New conversation").click();
+  await p.getByRole("heading", { name: "Ask about EURUSD" }).waitFor();
+  await p.done();
+});
+
 test("a refusal by the server is shown, and the chart moves where the chat sends it", async () => {
   const p = await chart("EURUSD");
   await ask(p, "Mark it, too early");
@@ -358,7 +391,7 @@ test("the chat: stop, hide, width, and the list of conversations", async () => {
   await p.done();
 });
 
-test("another model starts another conversation and keeps the draft", async () => {
+test("another model answers the next question of the conversation", async () => {
   const p = await chart("EURUSD");
   await p.getByRole("group", { name: "Model" }).getByRole("button", { name: "high" }).click();
   await ask(p, "Hello, high");
@@ -368,12 +401,11 @@ test("another model starts another conversation and keeps the draft", async () =
   await p.getByRole("button", { name: "Model: high" }).click();
   await check(p, "talk-model");
   await p.getByRole("menuitemradio", { name: /^Low/ }).click();
-  await p.waitForURL((u) => !u.searchParams.has("talk"));
   assert.equal(await p.getByRole("textbox", { name: "Your question" }).inputValue(), "And in other words?");
-  assert.equal(
-    await p.getByRole("group", { name: "Model" }).getByRole("button", { name: "low" }).getAttribute("aria-pressed"),
-    "true",
-  );
+  await p.getByRole("button", { name: "Send" }).click();
+  await answered(p, "And in other words?");
+  assert.equal(new URL(p.url()).searchParams.get("talk"), talk);
+  assert.equal((await read(server, `/api/conversations/${talk}`)).tier, "low");
   await p.done();
 });
 
@@ -382,7 +414,7 @@ test("a conversation in the list opens its chart", async () => {
   await ask(p, "Hello there");
   const conversation = new URL(p.url()).searchParams.get("talk");
   await p.goto(`${server.url}/`);
-  await p.getByRole("link", { name: "Charts" }).waitFor();
+  await p.getByRole("link", { name: "Markets" }).waitFor();
   await p.locator(`a[href="/chart?talk=${conversation}"]`).click();
   await p.waitForURL(/\/chart\/EURUSD\/1h\?talk=/);
   await p.getByRole("article", { name: "Question: Hello there" }).waitFor();

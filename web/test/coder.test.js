@@ -147,7 +147,7 @@ test("the files of the workspace, their lines and versions, and a change that is
   await p.getByText("Undone. README.md has its previous content.").waitFor();
   await p
     .getByRole("list", { name: "Versions, newest first" })
-    .getByRole("button", { name: /^v3 ?Reverted by a person/ })
+    .getByRole("button", { name: /^v3 ?Restored by hand/ })
     .waitFor();
   await p.getByRole("tab", { name: "Content" }).click();
   await p.getByRole("region", { name: "Content of README.md" }).getByText("Status: draft").waitFor();

@@ -91,7 +91,7 @@ test("while the server is down, the page keeps what it showed, and recovers by i
       const before = wide && (await listed.count());
       wire.cut();
       await p.evaluate(() => dispatchEvent(new Event("focus"))); // reloads the list
-      await p.getByRole("status").getByText("The server does not answer.").waitFor();
+      await p.getByRole("status").getByText("Offline: showing what was loaded earlier.").waitFor();
       if (wide) assert.equal(await listed.count(), before);
       assert.equal(await begin.count(), 6);
       assert.equal(await p.getByRole("alert").count(), 0);
@@ -100,7 +100,7 @@ test("while the server is down, the page keeps what it showed, and recovers by i
       wire.mend();
       await p
         .getByRole("status")
-        .getByText("The server does not answer.")
+        .getByText("Offline: showing what was loaded earlier.")
         .waitFor({ state: "detached", timeout: 60_000 });
       await p.getByRole("button", { name: "Send", exact: true }).click();
       await p.getByRole("log").getByText("Revenue by category").first().waitFor();
@@ -121,10 +121,10 @@ test("parts that were never loaded appear by themselves once the server is back"
     wire.cut();
     await p.getByText("Reconnecting").waitFor();
     await p.getByRole("link", { name: "New question", exact: true }).click();
-    await p.getByRole("status").getByText("The server does not answer.").waitFor();
+    await p.getByRole("status").getByText("Offline: showing what was loaded earlier.").waitFor();
     wire.mend();
     await p.getByRole("button", { name: "Revenue by month", exact: true }).waitFor({ timeout: 60_000 });
-    await p.getByRole("status").getByText("The server does not answer.").waitFor({ state: "detached" });
+    await p.getByRole("status").getByText("Offline: showing what was loaded earlier.").waitFor({ state: "detached" });
     assert.equal(await p.getByRole("alert").count(), 0);
     await p.done();
   } finally {

@@ -57,7 +57,7 @@ async function openFile(page, file) {
 const files = (page) => page.getByRole("region", { name: "Files in this browser" });
 const ready = (page, words) => files(page).getByText(words).waitFor({ timeout: 60_000 });
 
-const asked = (page) => page.getByRole("region", { name: "Cells to send" });
+const asked = (page) => page.getByRole("region", { name: "Values to send" });
 
 /** Asks, answers each question about cells with the given button until the answer is there,
  *  and returns the cells that were shown before they were sent. */
@@ -76,7 +76,7 @@ async function askAnd(page, question, button) {
       ...(await asked(page).getByRole("columnheader").allInnerTexts()),
     );
     await asked(page).getByRole("button", { name: button }).click({ timeout: 60_000 });
-    await page.waitForFunction((t) => document.querySelector("[aria-label='Cells to send']")?.innerText !== t, title, {
+    await page.waitForFunction((t) => document.querySelector("[aria-label='Values to send']")?.innerText !== t, title, {
       timeout: 60_000,
     });
   }
@@ -119,7 +119,7 @@ test("200,000 rows are asked and charted, and the answer survives a reload", asy
   await openFile(page, sales);
   await ready(page, "200,000 rows");
   await shot(page, "local-home");
-  await askAnd(page, "Sales by region", /^Send \d+ cells$/);
+  await askAnd(page, "Sales by region", /^Send \d+ values$/);
   const table = page.getByRole("tab", { name: "Table" });
   await table.click();
   await page
@@ -155,7 +155,7 @@ test("with no cells allowed, no part of a row leaves the browser", async () => {
   await asked(page).getByRole("table").waitFor({ timeout: 60_000 });
   assert.equal(canaries(leaves()), 0, "the page sent values before it was allowed to");
   await shot(page, "local-asks");
-  await asked(page).getByLabel("Do not ask again in this conversation").check();
+  await asked(page).getByLabel("Don't ask again in this conversation").check();
   await asked(page).getByRole("button", { name: "Send none" }).click();
   await answered(page, "Give me all of it");
   await page.getByText("That is all of it.").first().waitFor();
@@ -194,7 +194,7 @@ test("exactly the cells that were shown are sent, and no more", async () => {
   await ready(page, "200,000 rows");
   requests.length = 0;
   const leaves = record(page);
-  const shown = canaries((await askAnd(page, "Give me all of it again", /^Send \d+ cells?$/)).join("\n"));
+  const shown = canaries((await askAnd(page, "Give me all of it again", /^Send \d+ values?$/)).join("\n"));
   assert.equal(canaries(leaves()), shown, "what was shown is not what was sent");
   await page.getByText("That is all of it.").first().waitFor();
   const sent = requests.join("\n");
@@ -205,7 +205,7 @@ test("exactly the cells that were shown are sent, and no more", async () => {
   assert.ok(stored > 0 && stored <= seen, `the search finds ${stored} of the ${seen} customers that were allowed`);
   assert.match(
     sent,
-    /\{\\*"result\\*":\\*"r\d+\\*",\\*"columns\\*":\[\\*"out\\*"\],\\*"rows\\*":\[\[0\]\]/,
+    /\\*"columns\\*":\[\\*"mark\\*",\\*"out\\*"\],.*?\\*"rows\\*":\[\[\\*"r\d+\.0\\*",0\]\]/,
     "the sandbox let a request out",
   );
   await page.done();
@@ -378,7 +378,7 @@ test("a question waits for its file, and a reload keeps asking the file", async 
   const field = page.getByRole("textbox", { name: "Your question" });
   await field.fill("Sales by region");
   await field.press("Enter");
-  await page.getByText("Not sent: a file is being opened.").waitFor();
+  await page.getByText("Not sent: a file is still opening.").waitFor();
   load();
   await ready(page, "2 rows");
   await page.getByText("Not sent").waitFor({ state: "hidden" });
@@ -404,20 +404,20 @@ test("a cell choice applies to its conversation, can be changed, and is not carr
   await openFile(page, some);
   await ready(page, "2,000 rows");
   await files(page)
-    .getByText(/id, region, customer, amount, sold at. No cells/)
+    .getByText(/id, region, customer, amount, sold at. No values/)
     .waitFor();
   await page.getByRole("textbox", { name: "Your question" }).fill("Sales by region");
   await page.getByRole("button", { name: "Send" }).click();
   // Keyboard only, and after a reload the question is still there.
   await asked(page).waitFor({ timeout: 60_000 });
   await page.reload();
-  await asked(page).getByLabel("Do not ask again in this conversation").focus({ timeout: 60_000 });
+  await asked(page).getByLabel("Don't ask again in this conversation").focus({ timeout: 60_000 });
   await page.keyboard.press("Space");
   await page.keyboard.press("Tab");
   await page.keyboard.press("Tab");
   await page.keyboard.press("Enter");
   await answered(page, "Sales by region");
-  await files(page).getByRole("button", { name: "Cells: up to 50" }).click();
+  await files(page).getByRole("button", { name: "Up to 50 values per result are sent" }).click();
   await page.getByRole("menuitemradio", { name: /Send none/ }).click();
   const leaves = record(page);
   await ask(page, "Sales by region once more");
@@ -439,17 +439,17 @@ test("a question about cells can be answered in any tab, and is dismissed by a n
   await ready(page, "2 rows");
   await page.getByRole("textbox", { name: "Your question" }).fill("Sales by region");
   await page.getByRole("button", { name: "Send" }).click();
-  await page.getByText(/for you to choose below which cells to send/).waitFor({ timeout: 60_000 });
+  await page.getByText(/for you to choose which values to send/).waitFor({ timeout: 60_000 });
   const other = await open(page.url(), { context: page.context() });
-  await asked(other).getByLabel("Do not ask again in this conversation").check({ timeout: 60_000 });
+  await asked(other).getByLabel("Don't ask again in this conversation").check({ timeout: 60_000 });
   await asked(other).getByRole("button", { name: "Send none" }).click();
   await answered(page, "Sales by region");
   await answered(other, "Sales by region");
   assert.equal(await asked(page).count(), 0);
   // A choice in one tab applies in the other.
-  await files(page).getByRole("button", { name: "Cells: none" }).click();
-  await page.getByRole("menuitemradio", { name: /Ask before each send/ }).click();
-  await files(other).getByRole("button", { name: "Cells: ask first" }).waitFor();
+  await files(page).getByRole("button", { name: "No values are sent" }).click();
+  await page.getByRole("menuitemradio", { name: /Ask each time/ }).click();
+  await files(other).getByRole("button", { name: "Asks about values first" }).waitFor();
   await other.done();
   const field = page.getByRole("textbox", { name: "Your question" });
   await field.fill("Sales by region once more");
@@ -457,7 +457,7 @@ test("a question about cells can be answered in any tab, and is dismissed by a n
   await asked(page).waitFor({ timeout: 60_000 });
   // In the empty question field, the up arrow focuses the card.
   await field.press("ArrowUp");
-  assert.equal(await page.evaluate(() => document.activeElement.getAttribute("aria-label")), "Cells to send");
+  assert.equal(await page.evaluate(() => document.activeElement.getAttribute("aria-label")), "Values to send");
   await field.fill("Sales by region instead");
   await field.press("Enter");
   await answered(page, "Sales by region instead");

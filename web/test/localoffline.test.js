@@ -94,7 +94,7 @@ test("no cell of a file leaves the browser, whatever the question", async () => 
   await page.getByRole("menuitem", { name: /Open in this browser/ }).click();
   await (await chosen).setFiles(salaries);
   await page.getByText("40 rows").waitFor({ timeout: 60_000 });
-  await page.getByText(/name, city, salary. No cells/).waitFor();
+  await page.getByText(/name, city, salary. No values/).waitFor();
   await shot(page, "local-goes");
   for (const question of [
     "salary by name",

@@ -76,9 +76,9 @@ test("a local statement is edited and run again in the browser, which exports it
   await check(page, "local-sql-error");
   await write(page, "SELECT customer, region, amount FROM sales ORDER BY amount, customer");
   await page.keyboard.press("ControlOrMeta+Enter");
-  await page.getByRole("button", { name: "v2, by you", exact: true }).waitFor();
-  await page.getByRole("note").getByText("The text above cites v1").waitFor();
-  await page.getByRole("button", { name: "Changes since v1" }).click();
+  await page.getByRole("button", { name: "Version 2, by you", exact: true }).waitFor();
+  await page.getByRole("note").getByText("You edited this query. The answer above still uses version 1.").waitFor();
+  await page.getByRole("button", { name: "Changes since version 1" }).click();
   await check(page, "local-sql-again");
   await page.getByRole("tab", { name: "Table" }).click();
   const cell = page.getByRole("grid").getByRole("gridcell", { name: "Kanarie0x" });
@@ -101,7 +101,7 @@ test("a local statement is edited and run again in the browser, which exports it
   assert.doesNotMatch(await kept(), /Kanarie\d+x/);
   await page.reload();
   await page
-    .getByText(/v2, by you/)
+    .getByText(/version 2, by you/)
     .first()
     .waitFor();
   await cell.waitFor({ timeout: 60_000 });
@@ -126,7 +126,7 @@ test("a waiting query resumes after a reload, or once its file is opened again",
     const page = await open(server.url, { allow: [/\/turns$/] });
     await begin(page);
     if (!keep) {
-      await page.getByRole("button", { name: /^Cells|No cells leave/ }).click();
+      await page.getByRole("button", { name: /values leave|values first/ }).click();
       await page.getByRole("menuitemradio", { name: /Keep a copy/ }).click();
     }
     // The page's result does not arrive, so the call is still open when the page is left.
@@ -168,7 +168,10 @@ test("a table of a file is named with @", async () => {
     await page.keyboard.press("Enter");
     await page.keyboard.press("Enter");
     const turn = await answered(page, `total amount ${name}`);
-    await turn.getByText(figure, { exact: true }).first().waitFor();
+    await turn
+      .getByRole("button", { name: new RegExp(`^${figure}`) })
+      .first()
+      .waitFor();
   }
   const log = await (
     await fetch(`${server.url}/api/conversations/${/\/c\/([^/?]+)/.exec(page.url())[1]}/events`)
@@ -195,7 +198,7 @@ test("a file that is dropped on a conversation about other data does not end it"
       return events.map((e) => !document.body.dispatchEvent(e));
     }, name);
   assert.deepEqual(await taken("picture.gif"), [true, true]);
-  await page.getByText("CSV, TSV, Parquet, JSON and XLSX files can be opened here.").waitFor();
+  await page.getByText("You can open CSV, TSV, Excel, Parquet and JSON files.").waitFor();
   assert.deepEqual(await taken("more.csv"), [true, true]);
   await page.getByText("more.csv: opened in this browser.").waitFor();
   assert.equal(await field.inputValue(), "half a question");
@@ -235,7 +238,7 @@ for (const [width, viewport] of Object.entries({ 1440: desktop, 390: phone })) {
     await see("local-about");
     await page.keyboard.press("Escape");
     await files(page)
-      .getByRole("button", { name: /^Cells|No cells leave/ })
+      .getByRole("button", { name: /values leave|values first/ })
       .click();
     await see("local-allowance");
     await page.keyboard.press("Escape");

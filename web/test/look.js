@@ -32,7 +32,7 @@ export async function inBoth(page, name, width) {
     await page.emulateMedia({ colorScheme: theme });
     // The chart redraws in its new colours.
     await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))));
-    await page.locator(".chart:not([data-drawn])").waitFor({ state: "detached" });
+    await page.locator(".chart:not([data-drawn])").first().waitFor({ state: "detached" });
     await check(page, `${name}-${theme}-${width}`, { colours: theme === "dark" });
   }
   await page.emulateMedia({ colorScheme: "light" });

@@ -46,7 +46,7 @@ test("the commands find an old conversation, a source and a theme", async () => 
   await field.fill("coder");
   await p.getByRole("option", { name: /^Coder/, selected: true }).waitFor();
   await p.keyboard.press("Enter");
-  await p.getByRole("heading", { name: "What do you want to know?" }).waitFor();
+  await p.getByRole("heading", { name: "What should the coder do?" }).waitFor();
   await p.getByRole("button", { name: "Coder", exact: true }).waitFor();
   await p.done();
 });
@@ -100,7 +100,7 @@ test("the rows that an answer leaves out are one click away", async () => {
     await p
       .getByRole("tabpanel")
       .getByText("5,783", { exact: false })
-      .or(p.getByRole("tabpanel").getByText("2025-05"))
+      .or(p.getByRole("tabpanel").getByText("May 2025"))
       .first()
       .waitFor();
     await p.done();

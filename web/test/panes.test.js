@@ -18,7 +18,7 @@ after(async () => {
 
 /** Returns the chart once it is drawn. */
 async function drawn(p) {
-  const chart = p.locator(".chart[data-drawn]");
+  const chart = p.getByRole("tabpanel").locator(".chart[data-drawn]");
   await chart.waitFor();
   return chart;
 }
@@ -74,24 +74,27 @@ for (const [width, viewport] of Object.entries({ 1440: desktop, 390: phone })) {
       await shot(p, `chart-line-${theme}-${width}`);
       await p.getByRole("radio", { name: "Bars" }).click();
       await p.waitForURL(/at=bar/);
-      await p.locator('.chart[data-drawn][aria-label*="Bar chart"]').waitFor();
+      await p.getByRole("tabpanel").locator('.chart[data-drawn][aria-label*="Bar chart"]').waitFor();
       await shot(p, `chart-bars-${theme}-${width}`);
       await p.getByRole("radio", { name: /^Area/ }).click();
-      await p.locator('.chart[data-drawn][aria-label*="Area chart"]').waitFor();
+      await p.getByRole("tabpanel").locator('.chart[data-drawn][aria-label*="Area chart"]').waitFor();
       // The URL has the choice.
       await p.reload();
-      await p.locator('.chart[data-drawn][aria-label*="Area chart"]').waitFor();
+      await p.getByRole("tabpanel").locator('.chart[data-drawn][aria-label*="Area chart"]').waitFor();
       // The keyboard reads the values one by one.
-      await p.locator(".chart").focus();
+      await p.getByRole("tabpanel").locator(".chart").focus();
       await p.keyboard.press("End");
       await p.getByRole("tabpanel").getByRole("status").getByText("16,682.20").waitFor();
       // The month labels do not touch.
-      const boxes = await p.locator(".chart .role-axis-label text").evaluateAll((all) =>
-        all
-          .filter((t) => /\d{4}$/.test(t.textContent) && !t.textContent.includes(","))
-          .map((t) => t.getBoundingClientRect())
-          .map((r) => [r.left, r.right]),
-      );
+      const boxes = await p
+        .getByRole("tabpanel")
+        .locator(".chart .role-axis-label text")
+        .evaluateAll((all) =>
+          all
+            .filter((t) => /\d{4}$/.test(t.textContent) && !t.textContent.includes(","))
+            .map((t) => t.getBoundingClientRect())
+            .map((r) => [r.left, r.right]),
+        );
       assert.ok(boxes.length >= 2, `${boxes.length} labels`);
       boxes
         .sort((a, b) => a[0] - b[0])
@@ -101,15 +104,18 @@ for (const [width, viewport] of Object.entries({ 1440: desktop, 390: phone })) {
   }
 }
 
-test("a chart is saved as PNG and SVG", async () => {
+test("a chart is saved as PNG and SVG, from the menu that also has its rows", async () => {
   const p = await open(server.url);
   await ask(p, "Revenue by month");
   await drawn(p);
   for (const [name, check] of [
-    ["Picture (PNG)", (data) => assert.equal(data.toString("latin1", 1, 4), "PNG")],
-    ["Drawing (SVG)", (data) => assert.match(data.toString("utf8"), /^<svg[\s\S]*Revenue by month[\s\S]*<\/svg>$/)],
+    ["Image (PNG)", (data) => assert.equal(data.toString("latin1", 1, 4), "PNG")],
+    [
+      "Vector image (SVG)",
+      (data) => assert.match(data.toString("utf8"), /^<svg[\s\S]*Revenue by month[\s\S]*<\/svg>$/),
+    ],
   ]) {
-    await p.getByRole("button", { name: "Save the chart" }).click();
+    await p.getByRole("button", { name: "Download" }).click();
     const [saved] = await Promise.all([p.waitForEvent("download"), p.getByRole("menuitem", { name }).click()]);
     assert.match(saved.suggestedFilename(), /^revenue-by-month\.(png|svg)$/);
     const data = await readFile(await saved.path());
@@ -117,6 +123,77 @@ test("a chart is saved as PNG and SVG", async () => {
     check(data);
   }
   await p.done();
+});
+
+test("an answer has its chart at every width, and its place is never empty", async () => {
+  for (const viewport of [desktop, { width: 1024, height: 800 }, phone]) {
+    const p = await open(server.url, { viewport });
+    await ask(p, "Revenue by category");
+    const chart = p.getByRole("log").getByRole("region", { name: "Chart: Revenue by category" });
+    await chart.locator(".chart[data-drawn] svg").waitFor();
+    if (viewport !== phone) await drawn(p);
+    // While the next one is drawn, the old one stays.
+    await p.evaluate(() => {
+      globalThis.least = Infinity;
+      const count = () => {
+        for (const place of ["[role=tabpanel] .chart", "[role=log] .chart"])
+          for (const el of [...document.querySelectorAll(place)].slice(0, 1))
+            globalThis.least = Math.min(globalThis.least, el.querySelectorAll("svg").length);
+        globalThis.frame = requestAnimationFrame(count);
+      };
+      count();
+    });
+    await p.emulateMedia({ colorScheme: "dark" });
+    await p.waitForFunction(() =>
+      [...document.querySelectorAll(".chart svg")].every((svg) => svg.style.backgroundColor !== "rgb(255, 255, 255)"),
+    );
+    if (viewport === desktop) {
+      const pane = p.getByRole("tabpanel");
+      await ask(p, "Revenue by month");
+      await pane.locator('.chart[data-drawn][aria-label*="Line"]').waitFor();
+      await pane.getByRole("radio", { name: "Area" }).click();
+      await pane.locator('.chart[data-drawn][aria-label*="Area"]').waitFor();
+    }
+    const least = await p.evaluate(() => (cancelAnimationFrame(globalThis.frame), globalThis.least));
+    assert.ok(least >= 1, "the place of a chart was empty");
+    await chart.getByRole("button", { name: "Open the chart Revenue by category" }).click();
+    await drawn(p);
+    await p.done();
+  }
+});
+
+test("a saved chart looks as it does on the page", async () => {
+  for (const theme of ["light", "dark"]) {
+    const p = await open(server.url, { theme });
+    await ask(p, "Revenue by month");
+    const svg = (await drawn(p)).locator("svg").first();
+    const shown = await svg.evaluate((el) => ({
+      width: el.clientWidth,
+      height: el.clientHeight,
+      background: getComputedStyle(el).backgroundColor,
+      font: el.querySelector(".role-axis-label text").getAttribute("font-family"),
+    }));
+    const download = async (name) => {
+      await p.getByRole("button", { name: "Download" }).click();
+      const [saved] = await Promise.all([p.waitForEvent("download"), p.getByRole("menuitem", { name }).click()]);
+      return readFile(await saved.path());
+    };
+    const png = await download("Image (PNG)");
+    assert.equal(png.readUInt32BE(16), 2 * shown.width, "width");
+    const title = png.readUInt32BE(20) / 2 - shown.height;
+    assert.ok(title > 0 && title < 40, `height, with a title of ${title}`);
+    const corner = await p.evaluate(async (data) => {
+      const img = await createImageBitmap(
+        new Blob([Uint8Array.from(atob(data), (s) => s.charCodeAt(0))], { type: "image/png" }),
+      );
+      const c = new OffscreenCanvas(1, 1).getContext("2d");
+      c.drawImage(img, 0, 0);
+      return `rgb(${[...c.getImageData(0, 0, 1, 1).data.slice(0, 3)].join(", ")})`;
+    }, png.toString("base64"));
+    assert.equal(corner, shown.background);
+    assert.ok((await download("Vector image (SVG)")).toString("utf8").includes(shown.font.split(",")[0]));
+    await p.done();
+  }
 });
 
 test("a statement is edited and run again, and quotes of the first version say so", async () => {
@@ -134,34 +211,45 @@ test("a statement is edited and run again, and quotes of the first version say s
     .getByRole("alert")
     .getByText(/Line \d+, column \d+:/)
     .waitFor();
+  await p.getByText("changed, the last run failed").waitFor();
+  await p.getByText("Rows of version 1, without your changes: the last run failed.").waitFor();
+  assert.equal(await p.getByText("not run yet").count(), 0);
   await shot(p, "sql-error");
+  // The error stays when another tab is shown meanwhile.
+  await p.getByRole("tab", { name: "Table" }).click();
+  await p.getByRole("tab", { name: "SQL" }).click();
+  await p.getByText("changed, the last run failed").waitFor();
+  await p
+    .getByRole("alert")
+    .getByText(/Line \d+, column \d+:/)
+    .waitFor();
   // Completions come from the schema.
   await write(p, "SELECT orders.sta");
   await p.getByRole("listbox").getByText("status").waitFor();
   await p.keyboard.press("Escape");
   await write(p, sql.replace("ORDER BY 1", "HAVING revenue > 10000\nORDER BY 2 DESC"));
   await p.keyboard.press("ControlOrMeta+Enter");
-  await p.getByRole("button", { name: "v2, by you", exact: true }).waitFor();
-  await p.getByRole("button", { name: "Changes since v1" }).click();
-  const changes = p.getByRole("region", { name: "Changes since v1" });
+  await p.getByRole("button", { name: "Version 2, by you", exact: true }).waitFor();
+  await p.getByRole("button", { name: "Changes since version 1" }).click();
+  const changes = p.getByRole("region", { name: "Changes since version 1" });
   await changes.locator('[data-diff="new"]', { hasText: "HAVING revenue > 10000" }).waitFor();
   await changes.locator('[data-diff="gone"]', { hasText: "ORDER BY 1" }).waitFor();
   await shot(p, "sql-changes");
   // The answer and its footnotes are marked.
   const note = p.getByRole("note");
-  await note.getByText("The text above cites v1").waitFor();
+  await note.getByText("You edited this query. The answer above still uses version 1.").waitFor();
   assert.ok((await p.locator(".note-stale").count()) > 2);
   await p.locator(".note-stale").first().click();
   await p
     .getByRole("dialog")
-    .getByText(/newer version/)
+    .getByText(/Version 2, by you, is newer/)
     .waitFor();
   await shot(p, "stale");
   await p.keyboard.press("Escape");
   // The log has all of it, so it survives a reload.
   await p.reload();
-  await p.getByRole("button", { name: "v2, by you", exact: true, pressed: true }).waitFor();
-  await note.getByText("The text above cites v1").waitFor();
+  await p.getByRole("button", { name: "Version 2, by you", exact: true, pressed: true }).waitFor();
+  await note.getByText("You edited this query. The answer above still uses version 1.").waitFor();
   await p.getByRole("tab", { name: "Table" }).click();
   await p.getByRole("grid").getByRole("gridcell", { name: "16,682.20" }).waitFor();
   await p.getByRole("tab", { name: "Chart" }).click();
@@ -175,7 +263,7 @@ test("on a phone a statement is one touch from its answer, and two more from its
   await p.getByRole("log").getByRole("button", { name: "SQL of Revenue by month" }).click();
   await write(p, "SELECT status, count(*) AS n FROM orders GROUP BY status");
   await p.getByRole("button", { name: /^Run/ }).first().click();
-  await p.getByText("v2, by you").first().waitFor();
+  await p.getByText("version 2, by you").first().waitFor();
   await p.getByRole("gridcell", { name: "delivered" }).waitFor();
   await p.done();
 });
@@ -190,7 +278,7 @@ test("100,000 rows are scrolled, sorted and copied", async () => {
     "SELECT a.id * 1000 + b.id AS n, a.status, CASE WHEN b.id % 7 = 0 THEN NULL ELSE a.total END AS total FROM orders a CROSS JOIN orders b LIMIT 100000",
   );
   await p.getByRole("button", { name: "Run", exact: true }).click();
-  await p.getByRole("button", { name: "v2, by you", exact: true }).waitFor();
+  await p.getByRole("button", { name: "Version 2, by you", exact: true }).waitFor();
   await p.getByRole("tab", { name: "Table" }).click();
   const grid = p.getByRole("grid");
   await p.getByText("100,000 rows", { exact: true }).waitFor();
@@ -248,8 +336,10 @@ test("XLSX and CSV contain the rows", async () => {
   ]) {
     await p.getByRole("button", { name: "Download" }).click();
     const [saved] = await Promise.all([p.waitForEvent("download"), p.getByRole("menuitem", { name }).click()]);
+    assert.match(saved.suggestedFilename(), /^revenue-by-month\.(xlsx|csv)$/);
     check(await readFile(await saved.path()));
   }
+  assert.equal(await p.getByRole("button", { name: /Download|Save/ }).count(), 1);
   await p.done();
 });
 
@@ -266,7 +356,7 @@ test("the footnote of a computed number shows its cells and its arithmetic", asy
     const cells = popover.getByRole("table", { name: "Cells that were used" });
     assert.deepEqual(
       (await cells.getByRole("row").allTextContents()).map((t) => t.replace(/\s+/g, " ")),
-      ["orders, 2026-10 of r171", "orders, 2026-09 of r163"],
+      ["orders, October 2026 of r171", "orders, September 2026 of r163"],
     );
     await popover.getByText("GROUP BY").waitFor();
     await shot(p, "footnote-formula");

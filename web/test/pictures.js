@@ -16,7 +16,7 @@ async function take(url, theme) {
     .getByRole("dialog", { name: "Footnote of 40,676.07" })
     .getByText(/SELECT/)
     .waitFor();
-  await page.locator(".chart:not([data-drawn])").waitFor({ state: "detached" });
+  await page.locator(".chart:not([data-drawn])").first().waitFor({ state: "detached" });
   const file = path.join(folder, `footnote-${theme}.png`);
   await page.screenshot({ path: file });
   await page.done();

@@ -199,7 +199,7 @@ for (const [width, viewport] of Object.entries({ 1440: desktop, 390: phone })) {
     const requests = [];
     p.on("request", (r) => requests.push(new URL(r.url()).pathname));
     await signIn(p, "bob");
-    await p.getByRole("alert").getByText("Only administrators of acme can see").waitFor();
+    await p.getByRole("alert").getByText("Only administrators can see").waitFor();
     await inBoth(p, "usage-refused", width);
     const main = p.getByRole("main");
     for (const role of ["button", "combobox", "group", "table"])

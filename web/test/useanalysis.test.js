@@ -54,7 +54,7 @@ const done = (p) => p.locator("section[data-state=done]").waitFor({ timeout: 30_
 
 test("200,000 rows are asked and charted", async () => {
   const p = await begin();
-  await p.getByLabel("The model sees").selectOption("50");
+  await p.getByLabel("Send to the model").selectOption("50");
   await ask(p, "How many sales are there?");
   await done(p);
   await p.locator("mark", { hasText: "200,000" }).waitFor();
@@ -63,10 +63,10 @@ test("200,000 rows are asked and charted", async () => {
   await p.getByRole("img", { name: "total_amount by region" }).waitFor();
   assert.equal(await p.getByRole("table").getByRole("row").count(), 4);
   await shot(p, "useanalysis");
-  await p.getByLabel("The model sees").selectOption("0");
+  await p.getByLabel("Send to the model").selectOption("0");
   await ask(p, "total amount by region");
   await done(p);
-  await p.getByText(/No cells were sent/).waitFor();
+  await p.getByText(/No values were sent/).waitFor();
   assert.equal(await p.getByRole("table").getByRole("row").count(), 4, "the page has all rows itself");
   await p.done();
 });
@@ -91,7 +91,7 @@ test("with no cells allowed, no part of a row leaves the page; with some, only t
   assert.ok(sent.includes("/api/analyze/tool-result") && sent.includes("200000"), "the page ran no query");
   assert.equal(canaries(sent), 0, "the page sent values");
   assert.equal(canaries(await kept()), 0, "the server kept values");
-  await p.getByLabel("The model sees").selectOption("50");
+  await p.getByLabel("Send to the model").selectOption("50");
   await ask(p, "total amount by customer");
   await done(p);
   assert.ok(canaries(sent) > 0 && canaries(sent) <= 50, `the page sent ${canaries(sent)} values`);

@@ -6,7 +6,7 @@ import { useAnalysis } from './useAnalysis.js';
 export function Page() {
   const [data, setData] = useState(null);
   const [says, setSays] = useState('');
-  const [cells, setCells] = useState(0); // none, until the person says otherwise
+  const [cells, setCells] = useState(0); // how many may be sent; none until the user chooses
   const [question, setQuestion] = useState('');
   const tools = useMemo(
     () => ({
@@ -43,11 +43,11 @@ export function Page() {
           CSV file <input type="file" accept=".csv" onChange={(e) => void pick(e.target.files[0])} />
         </label>
         <label>
-          The model sees{' '}
+          Send to the model{' '}
           <select value={cells} onChange={(e) => setCells(Number(e.target.value))}>
-            <option value={0}>no cells</option>
-            <option value={50}>50 cells</option>
-            <option value={1000}>1,000 cells</option>
+            <option value={0}>no values</option>
+            <option value={50}>up to 50 values per result</option>
+            <option value={1000}>up to 1,000 values per result</option>
           </select>
         </label>
       </p>

@@ -10,6 +10,6 @@ addEventListener('message', async ({ data: { code, source, steps } }) => {
     const names = [...new Set(rows.flatMap((r) => Object.keys(r)))];
     postMessage({ columns: names.map((name) => ({ name })), rows: rows.map((r) => names.map((n) => r[n] ?? null)), rowCount: rows.length });
   } catch (err) {
-    postMessage({ error: err.name ?? 'Error' }); // its words may hold values of rows
+    postMessage({ error: err.name ?? 'Error' }); // the message may contain values of rows
   }
 });

@@ -1,7 +1,7 @@
 import { useId } from 'react';
 
-// notesOf places the footnotes of a message: for each text part of its last step with
-// text, by the part's index, the footnotes that fall into it.
+// notesOf assigns the footnotes of a message to the text parts of its last step with text.
+// The result is keyed by the index of the part.
 export function notesOf(parts) {
   const placed = new Map();
   const all = parts.find((p) => p.type === 'data-footnotes')?.data.footnotes ?? [];

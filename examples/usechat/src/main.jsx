@@ -2,16 +2,16 @@ import { createRoot } from 'react-dom/client';
 import { Chat } from './Chat.jsx';
 import './style.css';
 
-// The chat's id is in the address, so that a reload comes back to it: ?chat=…
+// The chat's id is in the address, so that a reload returns to it: ?chat=…
 const here = new URL(location.href);
 if (!here.searchParams.has('chat')) {
   here.searchParams.set('chat', crypto.randomUUID());
   history.replaceState(null, '', here);
 }
 const id = here.searchParams.get('chat');
-const assistant = here.searchParams.get('assistant') ?? undefined;
+const assistant = here.searchParams.get('assistant') ?? 'analyst';
 
-// What was said before; nothing in a new chat.
+// The stored messages; none in a new chat.
 async function load() {
   const res = await fetch(`/api/ai/${encodeURIComponent(id)}?dialect=7`);
   if (!res.ok) throw new Error(await res.text());

@@ -3,6 +3,7 @@
 package redis
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -64,9 +65,7 @@ func (p *Pipe) Send(ctx context.Context, key string, entry []byte) error {
 // Receive implements relay.Pipe.
 func (p *Pipe) Receive(ctx context.Context, key, after string,
 	wait time.Duration) (entries [][]byte, next string, err error) {
-	if after == "" {
-		after = "0"
-	}
+	after = cmp.Or(after, "0")
 	ctx, cancel := context.WithTimeout(ctx, wait+replyTime)
 	defer cancel()
 	streams, err := p.client.XRead(ctx,

@@ -70,7 +70,7 @@ func TestPipe(t *testing.T) {
 	}
 	if entries, _, err := b.Receive(ctx, "odd:0", "", time.Millisecond); err != nil || len(entries) != 1 ||
 		len(entries[0]) != 0 {
-		t.Errorf("%q, %v of an entry of somebody else", entries, err)
+		t.Errorf("entry of another program: got %q, %v", entries, err)
 	}
 	if err := client.Set(ctx, "footnote:live:text:0", "v", 0).Err(); err != nil {
 		t.Fatal(err)

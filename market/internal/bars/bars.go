@@ -169,9 +169,8 @@ type Bar struct {
 
 // Window is what a query reads: the newest Limit bars of a series that begin in [From, To).
 type Window struct {
-	Series   int64
-	From, To int64
-	Limit    int
+	Series, From, To int64
+	Limit            int
 }
 
 // Read answers a query. fetch returns the bars of a window, newest first. Bars that end after the data are partial.
@@ -180,8 +179,7 @@ func Read(all []Series, q market.CandleQuery, fetch func(Window) ([]Bar, error))
 	if !ok {
 		return nil, nil
 	}
-	w := Window{Series: s.ID, From: s.First, To: s.end(), Limit: q.Limit}
-	w.Limit = cmp.Or(w.Limit, market.MaxCandles)
+	w := Window{Series: s.ID, From: s.First, To: s.end(), Limit: cmp.Or(q.Limit, market.MaxCandles)}
 	if !q.From.IsZero() {
 		w.From = ceil(q.From)
 	}
@@ -196,19 +194,13 @@ func Read(all []Series, q market.CandleQuery, fetch func(Window) ([]Bar, error))
 	out := make([]market.Candle, len(list))
 	for i, b := range list {
 		out[len(list)-1-i] = market.Candle{Time: time.Unix(b.Time, 0).UTC(), Open: b.Open, High: b.High, Low: b.Low,
-			Close: b.Close, Volume: b.Volume,
-			Partial: after(q.Timeframe, b.Time) > end}
+			Close: b.Close, Volume: b.Volume, Partial: after(q.Timeframe, b.Time) > end}
 	}
 	return out, nil
 }
 
 // ceil rounds up to a whole second.
-func ceil(t time.Time) int64 {
-	if t.Nanosecond() > 0 {
-		return t.Unix() + 1
-	}
-	return t.Unix()
-}
+func ceil(t time.Time) int64 { return t.Add(time.Second - 1).Unix() }
 
 // Describe fills in the properties of a symbol that follow from its series.
 func Describe(m *market.Symbol, all []Series) {

@@ -58,14 +58,15 @@ var _ market.Load = (*Load)(nil)
 // NewLoad returns the load that writes in a transaction.
 func NewLoad(d Dialect, tx Tx) *Load { return &Load{d, tx, bars.Changes{}} }
 
-func failed(ctx context.Context, doing string, err error) error {
+// Failed adds a code to a database error. A connection error may contain the address; it is for the log only.
+func Failed(ctx context.Context, doing string, err error) error {
 	return market.Failed(ctx, market.Database, doing, err)
 }
 
 // put adds rows to a table, whose key and other columns are given as words.
 func (l *Load) put(ctx context.Context, doing, table, key, columns string, n int, row func(i int) []any) error {
 	t := Table{l.d.Schema + table, strings.Fields(key), strings.Fields(columns)}
-	return failed(ctx, doing, l.tx.Put(ctx, t, n, row))
+	return Failed(ctx, doing, l.tx.Put(ctx, t, n, row))
 }
 
 // Symbol implements market.Load.
@@ -89,7 +90,7 @@ func (l *Load) Candles(ctx context.Context, symbol string, tf market.Timeframe, 
 		return footnote.Errorf(footnote.NotFound, "There is no symbol %q.", symbol)
 	}
 	if err != nil {
-		return failed(ctx, "add candles", err)
+		return Failed(ctx, "add candles", err)
 	}
 	s, err := l.changed.Add(owner, tf, list)
 	if err != nil {
@@ -102,7 +103,7 @@ func (l *Load) Candles(ctx context.Context, symbol string, tf market.Timeframe, 
 			return []any{s.ID, l.d.Stored(k.Time), k.Open, k.High, k.Low, k.Close, k.Volume}
 		})
 	}
-	return failed(ctx, "add candles", err)
+	return Failed(ctx, "add candles", err)
 }
 
 // Events implements market.Load.
@@ -122,9 +123,7 @@ func (l *Load) Headlines(ctx context.Context, list []market.Headline) error {
 	return l.put(ctx, "add headlines", "headlines", "time source title", "url currencies synthetic", len(list),
 		func(i int) []any {
 			h := list[i]
-			return []any{
-				l.d.Stored(h.Time), h.Source, h.Title, h.URL, l.d.StoredCurrencies(h.Currencies), h.Synthetic,
-			}
+			return []any{l.d.Stored(h.Time), h.Source, h.Title, h.URL, l.d.StoredCurrencies(h.Currencies), h.Synthetic}
 		})
 }
 
@@ -166,15 +165,15 @@ func (l *Load) Commit(ctx context.Context) error {
 			err = bars.Make(ctx, c, all, changed)
 		}
 		if err != nil {
-			return failed(ctx, "make bars", err)
+			return Failed(ctx, "make bars", err)
 		}
 	}
-	return failed(ctx, "commit a load", l.tx.Commit(ctx))
+	return Failed(ctx, "commit a load", l.tx.Commit(ctx))
 }
 
 // Rollback implements market.Load.
 func (l *Load) Rollback() error {
-	return failed(context.Background(), "roll back a load", l.tx.Rollback())
+	return Failed(context.Background(), "roll back a load", l.tx.Rollback())
 }
 
 // candles implements bars.Tables for one symbol in a load.

@@ -61,7 +61,7 @@ func list[T any](ctx context.Context, r *Reader, doing, query string, args []any
 		return err
 	})
 	if err != nil {
-		return nil, market.Failed(ctx, market.Database, doing, err)
+		return nil, Failed(ctx, doing, err)
 	}
 	return all, nil
 }
@@ -158,11 +158,8 @@ func (r *Reader) Candles(ctx context.Context, q market.CandleQuery) ([]market.Ca
 
 // unknown returns the error for a symbol without candles, or nil if the symbol exists.
 func (r *Reader) unknown(ctx context.Context, symbol string) error {
-	known, err := r.Symbols(ctx)
-	if err != nil || slices.ContainsFunc(known, func(m market.Symbol) bool { return m.Symbol == symbol }) {
-		return err
-	}
-	return market.Unknown(symbol, known)
+	_, err := market.Find(ctx, r, symbol)
+	return err
 }
 
 // conditions collects the conditions of a query; each value becomes an argument.
@@ -215,11 +212,11 @@ func (r *Reader) Events(ctx context.Context, q market.EventQuery) ([]market.Even
 		return nil, err
 	}
 	c := conditions{d: r.d}
-	if len(q.Currencies) > 0 {
-		var of []string
-		for _, name := range q.Currencies {
-			of = append(of, c.arg(name))
-		}
+	var of []string
+	for _, name := range q.Currencies {
+		of = append(of, c.arg(name))
+	}
+	if len(of) > 0 {
 		c.where = append(c.where, "currency IN ("+strings.Join(of, ", ")+")")
 	}
 	c.times("time", q.From, q.To)
@@ -281,9 +278,8 @@ func (r *Reader) COT(ctx context.Context, q market.COTQuery) ([]market.COTReport
 		`SELECT symbol, date, published, spec_long, spec_short, comm_long, comm_short, interest, synthetic FROM `+
 			r.d.Schema+`cot`+
 			c.sorted("date DESC", limit), c.args, func(row Row) (p market.COTReport, err error) {
-			err = row.Scan(&p.Symbol, moment{&p.Date}, moment{&p.Published},
-				&p.NonCommercialLong, &p.NonCommercialShort, &p.CommercialLong, &p.CommercialShort, &p.OpenInterest,
-				&p.Synthetic)
+			err = row.Scan(&p.Symbol, moment{&p.Date}, moment{&p.Published}, &p.NonCommercialLong,
+				&p.NonCommercialShort, &p.CommercialLong, &p.CommercialShort, &p.OpenInterest, &p.Synthetic)
 			return p, err
 		})
 	slices.Reverse(all)

@@ -1,13 +1,12 @@
 package drawing
 
 import (
-	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -15,6 +14,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/internal/reply"
 	"github.com/footnotehq/footnote/internal/strictjson"
 	"github.com/footnotehq/footnote/market/board"
 	core "github.com/footnotehq/footnote/market/drawing"
@@ -30,7 +30,7 @@ type Chart struct {
 // ChartOf decodes the chart of a message from the form that Check returned.
 func ChartOf(where json.RawMessage) (c Chart, err error) {
 	if len(where) == 0 {
-		return c, footnote.Errorf(footnote.InvalidRequest,
+		return c, footnote.Invalidf(
 			"No chart is open: the message did not say which symbol and timeframe it was asked at.")
 	}
 	if err := json.Unmarshal(where, &c); err != nil {
@@ -39,7 +39,7 @@ func ChartOf(where json.RawMessage) (c Chart, err error) {
 	return c, nil
 }
 
-// Part is something the model is told about the chart with each message.
+// Part is one part of the chart's description in each message.
 type Part struct {
 	Name string // the heading that the model reads, such as "Current price"
 	// Tell returns the text of the part. An error is shown in its place.
@@ -73,16 +73,15 @@ func (s *Surroundings) Check(where json.RawMessage) (json.RawMessage, error) {
 	if err := core.CheckSymbol(c.Symbol); err != nil {
 		return nil, err
 	}
-	if !slices.Contains(core.Timeframes, c.Timeframe) {
-		return nil, footnote.Errorf(footnote.InvalidRequest, "The timeframe must be one of %s.",
-			strings.Join(core.Timeframes, ", "))
+	if err := core.CheckTimeframe(c.Timeframe); err != nil {
+		return nil, err
 	}
 	if s.Symbol != nil {
 		ctx, cancel := context.WithTimeout(context.Background(), partTime)
 		defer cancel()
 		if err := s.Symbol(ctx, c.Symbol); footnote.CodeOf(err) == footnote.NotFound ||
 			footnote.CodeOf(err) == footnote.InvalidRequest {
-			return nil, footnote.Errorf(footnote.InvalidRequest, "%s", footnote.MessageOf(err))
+			return nil, footnote.Invalidf("%s", footnote.MessageOf(err))
 		}
 	}
 	var err error
@@ -109,7 +108,7 @@ func state(data json.RawMessage) (json.RawMessage, error) {
 		KeyLevels any `json:"keyLevels"`
 	}
 	if err := strictjson.Closed(data, &in); err != nil {
-		return nil, footnote.Errorf(footnote.InvalidRequest, "state: %s", footnote.MessageOf(err))
+		return nil, footnote.Invalidf("state: %s", footnote.MessageOf(err))
 	}
 	out := map[string]any{}
 	for name, v := range map[string]any{"price": in.Price, "drawings": in.Drawings, "keyLevels": in.KeyLevels} {
@@ -118,23 +117,14 @@ func state(data json.RawMessage) (json.RawMessage, error) {
 		}
 		clean, err := plain(v, maxDepth)
 		if err != nil {
-			return nil, footnote.Errorf(footnote.InvalidRequest, "state.%s: %s", name, footnote.MessageOf(err))
+			return nil, footnote.Invalidf("state.%s: %s", name, footnote.MessageOf(err))
 		}
 		out[name] = clean
 	}
 	if len(out) == 0 {
 		return nil, nil
 	}
-	return encode(out)
-}
-
-// encode encodes JSON in the form easiest to read for the model, without HTML escaping.
-func encode(v any) (json.RawMessage, error) {
-	var buf bytes.Buffer
-	enc := json.NewEncoder(&buf)
-	enc.SetEscapeHTML(false)
-	err := enc.Encode(v)
-	return bytes.TrimSpace(buf.Bytes()), err
+	return reply.JSON(out), nil
 }
 
 // plain returns a value without control characters and other surprises.
@@ -143,7 +133,7 @@ func encode(v any) (json.RawMessage, error) {
 //
 //gocyclo:ignore
 func plain(v any, depth int) (any, error) {
-	errTooMuch := footnote.Errorf(footnote.InvalidRequest,
+	errTooMuch := footnote.Invalidf(
 		"At most %d values, %d levels deep, with texts of at most %d characters are allowed.", maxListed, maxDepth,
 		maxText)
 	if depth == 0 {
@@ -154,7 +144,7 @@ func plain(v any, depth int) (any, error) {
 		return v, nil
 	case float64:
 		if math.IsNaN(v) || math.IsInf(v, 0) {
-			return nil, footnote.Errorf(footnote.InvalidRequest, "Numbers must be finite.")
+			return nil, footnote.Invalidf("Numbers must be finite.")
 		}
 		return v, nil
 	case string:
@@ -206,10 +196,7 @@ func (s *Surroundings) Describe(ctx context.Context, p footnote.Principal, where
 	if err != nil {
 		return "No chart is open. Ask the user to open one before you draw."
 	}
-	limit := s.Time
-	if limit <= 0 {
-		limit = partTime
-	}
+	limit := cmp.Or(max(s.Time, 0), partTime)
 	texts := make([]string, len(s.Parts))
 	var work sync.WaitGroup
 	for i, part := range s.Parts {
@@ -235,13 +222,13 @@ var noTags = strings.NewReplacer("<", "‹", ">", "›")
 // within returns the text of a part, or the reason why there is none. A part that exceeds its time is abandoned.
 func (part Part) within(ctx context.Context, limit time.Duration, p footnote.Principal, c Chart) string {
 	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
 	type answer struct {
 		words string
 		err   error
 	}
 	done := make(chan answer, 1)
 	go func() { // a part that outlives its context is at fault
-		defer cancel()
 		defer func() {
 			if recover() != nil {
 				done <- answer{err: footnote.Errorf(footnote.Internal, "It broke.")}
@@ -254,11 +241,7 @@ func (part Part) within(ctx context.Context, limit time.Duration, p footnote.Pri
 	select {
 	case a = <-done:
 	case <-ctx.Done():
-		select {
-		case a = <-done: // ctx is also done when the part is
-		default:
-			a.err = ctx.Err()
-		}
+		a.err = ctx.Err()
 	}
 	switch {
 	case a.err == nil:
@@ -277,34 +260,29 @@ const (
 
 // Drawings returns the parts that come from the document: its drawings and the key levels.
 func Drawings(b *board.Boards) []Part {
-	return []Part{{
-		Name: "Drawings",
-		Tell: func(ctx context.Context, p footnote.Principal, c Chart) (string, error) {
+	part := func(name string, words func([]core.Drawing) string) Part {
+		return Part{name, func(ctx context.Context, p footnote.Principal, c Chart) (string, error) {
 			v, err := b.View(ctx, p, c.Symbol)
 			if err != nil {
 				return "", err
 			}
-			return core.Describe(v.Drawings, maxDescribed), nil
-		},
-	}, {
-		Name: "Key levels of the drawings, the highest first",
-		Tell: func(ctx context.Context, p footnote.Principal, c Chart) (string, error) {
-			v, err := b.View(ctx, p, c.Symbol)
-			if err != nil {
-				return "", err
-			}
-			var words []string
-			for i, l := range core.KeyLevels(v.Drawings) {
-				if i == maxKeyLevels {
-					words = append(words, "and more")
-					break
-				}
-				words = append(words, fmt.Sprintf("%s %s on %s [%s]", core.Number(l.Price), l.What, l.Timeframe, l.ID))
-			}
-			if len(words) == 0 {
-				return "none.", nil
-			}
-			return strings.Join(words, "; ") + ".", nil
-		},
-	}}
+			return words(v.Drawings), nil
+		}}
+	}
+	return []Part{
+		part("Drawings", func(all []core.Drawing) string { return core.Describe(all, maxDescribed) }),
+		part("Key levels of the drawings, the highest first", keyLevels),
+	}
+}
+
+func keyLevels(all []core.Drawing) string {
+	var words []string
+	for i, l := range core.KeyLevels(all) {
+		if i == maxKeyLevels {
+			words = append(words, "and more")
+			break
+		}
+		words = append(words, fmt.Sprintf("%s %s on %s [%s]", core.Number(l.Price), l.What, l.Timeframe, l.ID))
+	}
+	return cmp.Or(strings.Join(words, "; "), "none") + "."
 }

@@ -8,13 +8,12 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/footnotehq/footnote"
-	"github.com/footnotehq/footnote/market"
+	"github.com/footnotehq/footnote/internal/reply"
 	"github.com/footnotehq/footnote/market/board"
 	core "github.com/footnotehq/footnote/market/drawing"
 	"github.com/footnotehq/footnote/tool"
@@ -35,25 +34,18 @@ func New(o Options) []tool.Tool {
 		if s.Name == getDrawings {
 			tools = append(tools, &list{s, o.Boards})
 		} else {
-			tools = append(tools, &draw{s, o})
+			tools = append(tools, &draw{tool.OnPage(s), o})
 		}
 	}
 	return tools
 }
 
 type draw struct {
-	spec tool.Spec
-	o    Options
+	tool.Tool
+	o Options
 }
 
 var _ tool.Checked = (*draw)(nil)
-
-func (t *draw) Spec() tool.Spec { return t.spec }
-
-// Call is never called, because the user's page draws.
-func (t *draw) Call(context.Context, tool.Call) (tool.Output, error) {
-	return tool.Fail(t.spec.Name + " runs in the user's page."), nil
-}
 
 // modelText returns the text of an error that the model can correct.
 func modelText(err error) (string, bool) {
@@ -65,9 +57,7 @@ func modelText(err error) (string, bool) {
 	}
 	message := footnote.MessageOf(err)
 	if old, ok := errors.AsType[*core.Stale](err); ok && old.Present != nil {
-		if data, err := json.Marshal(old.Present); err == nil {
-			message += " It is now: " + string(oneLine(data)) + " Look at it, and decide again."
-		}
+		message += " It is now: " + string(oneLine(reply.JSON(old.Present))) + " Look at it, and decide again."
 	}
 	return message, true
 }
@@ -111,13 +101,14 @@ func (t *draw) try(ctx context.Context, call tool.Call, before []tool.Call) erro
 		plans = append(plans, p)
 	}
 	return t.o.Boards.Try(ctx, call.Principal, at.Symbol, func(doc *core.Document) error {
+		doc.Prices = data
 		for _, p := range plans {
 			if _, made := doc.StepOf(p.cause); made {
 				continue // another client was faster, or the server that accepted it is gone
 			}
-			b, err := p.event(doc, data)
-			if err == nil && b != nil {
-				err = doc.Apply(footnote.Event{Seq: doc.Version + 1, Time: time.Now(), Body: *b})
+			b, err := p.event(doc)
+			if err == nil {
+				err = doc.Apply(footnote.Event{Seq: doc.Version + 1, Time: time.Now(), Body: b})
 			}
 			if err != nil && p.call.ID == call.ID {
 				return err
@@ -138,7 +129,7 @@ func (t *draw) scroll(call tool.Call, at Chart, data core.Data) error {
 		Anchors: []core.Anchor{{Time: int64(in.Timestamp)}},
 	}
 	if in.Timestamp <= 0 {
-		return footnote.Errorf(footnote.InvalidRequest, "The timestamp is not a time.")
+		return footnote.Invalidf("The timestamp is not a time.")
 	}
 	return d.Within(data)
 }
@@ -157,21 +148,15 @@ func (t *draw) plan(ctx context.Context, call tool.Call, at Chart, data core.Dat
 	if err != nil {
 		return nil, err
 	}
-	p := &plan{call: call, in: in, cause: core.Cause{
-		By: core.Agent, User: call.Principal.User, Conversation: call.Conversation, Run: call.Run, Call: call.ID,
-		Reason: in.Reason,
-	}}
+	p := &plan{call: call, in: in, cause: causeOf(call, in.Reason)}
 	type moment struct {
 		timeframe string
 		unix      int64
 	}
 	bars := map[moment]int64{}
 	p.snap = func(timeframe string, unix int64) (bar int64, err error) {
-		if t.o.Bar == nil || unix < data.First {
+		if t.o.Bar == nil || unix < data.First || unix > data.Last {
 			return unix, nil
-		}
-		if unix >= data.Last+int64(core.Bar(timeframe)/time.Second) {
-			return market.Timeframe(timeframe).Start(time.Unix(unix, 0)).Unix(), nil // extrapolate the bars
 		}
 		if bar, known := bars[moment{timeframe, unix}]; known {
 			return bar, nil
@@ -185,19 +170,14 @@ func (t *draw) plan(ctx context.Context, call tool.Call, at Chart, data core.Dat
 	if !draws {
 		return p, t.findBars(ctx, p, at)
 	}
-	p.cause.Reason = in.notes()
 	d := core.Drawing{Type: kind, Symbol: at.Symbol, Timeframe: at.Timeframe, Anchors: []core.Anchor{}}
 	if d.IsPosition() {
 		d.Anchors = span(in, at.Timeframe, data.Last)
 	}
-	if err := in.applyTo(&d, p.snap); err != nil {
-		return nil, err
-	}
-	if err := d.Check(); err != nil {
-		return nil, err
-	}
-	p.draw = d
-	return p, d.Within(data)
+	err = in.applyTo(&d, p.snap)
+	reason := []rune(d.Notes)
+	p.draw, p.cause.Reason = d, string(reason[:min(len(reason), core.MaxReason)])
+	return p, err
 }
 
 // findBars looks up the bars that an update needs before the document is locked, so that a slow market does not block
@@ -206,17 +186,21 @@ func (t *draw) findBars(ctx context.Context, p *plan, at Chart) error {
 	if p.call.Name != updateDrawing || !p.in.placed() {
 		return nil
 	}
-	var old core.Drawing
-	var there bool
-	err := t.o.Boards.Try(ctx, p.call.Principal, at.Symbol, func(doc *core.Document) error {
-		old, there = doc.Drawing(p.in.DrawingID)
-		return nil
-	})
-	if err != nil || !there {
-		return err
+	old, err := t.current(ctx, p, at)
+	if err != nil {
+		return nil //nolint:nilerr // the change reports it
 	}
 	old.Anchors = slices.Clone(old.Anchors)
 	return p.in.anchors(&old, p.snap)
+}
+
+// current returns the drawing that a call is about.
+func (t *draw) current(ctx context.Context, p *plan, at Chart) (now core.Drawing, err error) {
+	err = t.o.Boards.Try(ctx, p.call.Principal, at.Symbol, func(doc *core.Document) (err error) {
+		now, err = p.currentDrawing(doc)
+		return err
+	})
+	return now, err
 }
 
 // shownBars is the default number of bars over which a position is shown.
@@ -225,50 +209,35 @@ const shownBars = 20
 // span returns the start and end of a shown position.
 func span(in input, timeframe string, last int64) []core.Anchor {
 	bar := int64(core.Bar(timeframe) / time.Second)
-	from := int64(in.Timestamp)
-	if from == 0 {
-		if from = last; from == 0 {
-			from = time.Now().Unix()
-		}
-	}
-	to := int64(in.EndTimestamp)
-	if to == 0 {
-		to = from + shownBars*bar
-	}
-	return []core.Anchor{{Time: from}, {Time: to}}
+	from := cmp.Or(int64(in.Timestamp), last, time.Now().Unix())
+	return []core.Anchor{{Time: from}, {Time: cmp.Or(int64(in.EndTimestamp), from+shownBars*bar)}}
 }
 
-// event returns the event of a plan applied to a document, or nil if nothing would change.
-func (p *plan) event(doc *core.Document, data core.Data) (*footnote.DrawingChanged, error) {
+// event returns the event of a plan applied to a document.
+func (p *plan) event(doc *core.Document) (b footnote.DrawingChanged, err error) {
+	var old core.Drawing
+	if p.call.Name == updateDrawing || p.call.Name == removeDrawing {
+		if old, err = p.currentDrawing(doc); err != nil {
+			return b, err
+		}
+	}
 	switch p.call.Name {
 	case updateDrawing:
-		old, err := p.currentDrawing(doc)
-		if err != nil {
-			return nil, err
-		}
 		now, err := p.changed(old)
 		if err != nil {
-			return nil, err
-		}
-		if err := now.Within(data); err != nil {
-			return nil, err
+			return b, err
 		}
 		b, differs, err := doc.Replace(now, p.in.Version, p.cause)
 		if err == nil && !differs {
-			err = unchanged(now.ID)
+			err = footnote.Invalidf("The drawing %s already has these values.", now.ID)
 		}
-		return &b, err
+		return b, err
 	case removeDrawing:
-		if _, err := p.currentDrawing(doc); err != nil {
-			return nil, err
-		}
-		b, err := doc.Remove(p.in.DrawingID, p.in.Version, p.cause)
-		return &b, err
+		return doc.Remove(old.ID, p.in.Version, p.cause)
 	default:
 		d := p.draw
 		d.ID = board.IDOf(p.call.Conversation, p.call.ID)
-		b, err := doc.Add(d, p.cause)
-		return &b, err
+		return doc.Add(d, p.cause)
 	}
 }
 
@@ -285,18 +254,13 @@ func (p *plan) currentDrawing(doc *core.Document) (core.Drawing, error) {
 	return old, nil
 }
 
-func unchanged(id string) error {
-	return footnote.Errorf(footnote.InvalidRequest, "The drawing %s already has these values.", id)
-}
-
 // changed returns a drawing with the fields of an update applied.
 func (p *plan) changed(old core.Drawing) (core.Drawing, error) {
-	now := old
-	now.Anchors = append([]core.Anchor{}, old.Anchors...)
-	if err := p.in.applyTo(&now, p.snap); err != nil {
+	var now core.Drawing // shares nothing with the old one
+	if err := decode(reply.JSON(old), &now); err != nil {
 		return now, err
 	}
-	return now, now.Check()
+	return now, p.in.applyTo(&now, p.snap)
 }
 
 // Accept implements tool.Checked. It stores what the page has drawn in the document.
@@ -314,7 +278,7 @@ func (t *draw) Accept(ctx context.Context, call tool.Call, a tool.Answer) (tool.
 		}
 		return tool.Output{}, err
 	}
-	return output(res)
+	return output(res), nil
 }
 
 // Withdraw implements tool.Checked.
@@ -323,10 +287,15 @@ func (t *draw) Withdraw(ctx context.Context, call tool.Call) error {
 	if err != nil || call.Name == scrollChart {
 		return nil //nolint:nilerr // without a chart, nothing was drawn
 	}
-	return t.o.Boards.Withdraw(ctx, call.Principal, at.Symbol, core.Cause{
+	return t.o.Boards.Withdraw(ctx, call.Principal, at.Symbol, causeOf(call,
+		"Taken back: the call that made it was not answered in time, or the answer that counts is an error."))
+}
+
+func causeOf(call tool.Call, reason string) core.Cause {
+	return core.Cause{
 		By: core.Agent, User: call.Principal.User, Conversation: call.Conversation, Run: call.Run, Call: call.ID,
-		Reason: "Taken back: the call that made it was not answered in time, or the answer that counts is an error.",
-	})
+		Reason: reason,
+	}
 }
 
 // refused reports whether the client's text says that it did not draw.
@@ -360,11 +329,9 @@ func (t *draw) change(ctx context.Context, call tool.Call) (board.Changed, error
 	if err != nil {
 		return board.Changed{}, err
 	}
-	// A call takes effect once, whatever the chart is like by now.
-	if res, made, err := t.o.Boards.ChangeOf(ctx, call.Principal, at.Symbol, core.Cause{
-		Conversation: call.Conversation,
-		Call:         call.ID,
-	}); made || err != nil {
+	// A call takes effect once, even if the chart has changed.
+	res, made, err := t.o.Boards.ChangeOf(ctx, call.Principal, at.Symbol, causeOf(call, ""))
+	if made || err != nil {
 		return res, err
 	}
 	data, err := t.o.Boards.Data(ctx, at.Symbol)
@@ -375,28 +342,21 @@ func (t *draw) change(ctx context.Context, call tool.Call) (board.Changed, error
 	if err != nil {
 		return board.Changed{}, err
 	}
-	switch call.Name {
-	case updateDrawing, removeDrawing:
-		var res board.Changed
-		for range changeTries {
-			res, err = t.alter(ctx, p, at)
-			if _, raced := errors.AsType[*core.Stale](err); !raced || p.in.Version != 0 {
-				break
-			}
-		}
-		return res, err
-	default:
+	if call.Name != updateDrawing && call.Name != removeDrawing {
 		return t.o.Boards.Put(ctx, call.Principal, p.draw, 0, p.cause)
 	}
+	for range changeTries {
+		res, err = t.alter(ctx, p, at)
+		if _, raced := errors.AsType[*core.Stale](err); !raced || p.in.Version != 0 {
+			break
+		}
+	}
+	return res, err
 }
 
 // alter changes or removes the current version of a drawing.
 func (t *draw) alter(ctx context.Context, p *plan, at Chart) (board.Changed, error) {
-	var old core.Drawing
-	err := t.o.Boards.Try(ctx, p.call.Principal, at.Symbol, func(doc *core.Document) (err error) {
-		old, err = p.currentDrawing(doc)
-		return err
-	})
+	old, err := t.current(ctx, p, at)
 	if err != nil {
 		return board.Changed{}, err
 	}
@@ -412,9 +372,9 @@ func (t *draw) alter(ctx context.Context, p *plan, at Chart) (board.Changed, err
 }
 
 // output returns the result of a call that changed the document.
-func output(res board.Changed) (tool.Output, error) {
+func output(res board.Changed) tool.Output {
 	if len(res.Changes) == 0 {
-		return tool.Output{Content: `{"ok":true}`}, nil // applied earlier, and its result is no longer remembered
+		return tool.Output{Content: `{"ok":true}`} // applied earlier, and its result is no longer remembered
 	}
 	c := res.Changes[0]
 	result := struct {
@@ -430,16 +390,8 @@ func output(res board.Changed) (tool.Output, error) {
 	if c.Action == core.Update {
 		result.Changes = c.Changes
 	}
-	content, err := json.Marshal(result)
-	if err != nil {
-		return tool.Output{}, fmt.Errorf("encode a change: %w", err)
-	}
-	detail, err := json.Marshal(struct {
+	return tool.Output{Content: string(reply.JSON(result)), Detail: reply.JSON(struct {
 		Kind   string      `json:"kind"`
 		Change core.Change `json:"change"`
-	}{"drawing", c})
-	if err != nil {
-		return tool.Output{}, fmt.Errorf("encode a change: %w", err)
-	}
-	return tool.Output{Content: string(content), Detail: detail}, nil
+	}{"drawing", c})}
 }

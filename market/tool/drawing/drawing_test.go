@@ -118,7 +118,7 @@ func (r *rig) turn(t agent.Turn) (conversation string, calls []string) {
 			}
 			if footnote.Terminal(e.Event.Body) {
 				if failed, ok := e.Event.Body.(footnote.RunFailed); ok {
-					r.t.Fatalf("%+v", failed)
+					r.t.Fatalf("the run failed: %+v", failed)
 				}
 				return ticket.Conversation, nil
 			}
@@ -191,7 +191,7 @@ func TestDrawingRecordsReasonAndCause(t *testing.T) {
 	v := r.view()
 	if len(v.Drawings) != 1 || v.Drawings[0].ID != board.IDOf(conversation, "toolu_1") ||
 		v.Drawings[0].Created.By != core.Agent {
-		t.Fatalf("%+v", v)
+		t.Fatalf("document: %+v", v)
 	}
 	id = v.Drawings[0].ID
 	_, calls = r.turn(agent.Turn{Conversation: conversation, Text: "move support down to the last swing low"})
@@ -202,7 +202,7 @@ func TestDrawingRecordsReasonAndCause(t *testing.T) {
 		!strings.Contains(got, `horizontal line \"Support\" at 1.095 (version 1; drawn on 1h; high importance`) ||
 		!strings.Contains(got, `1.095 \"Support\" (horizontal line) on 1h [`) ||
 		!strings.Contains(got, "Held twice in May.") {
-		t.Errorf("the model was not told what is drawn: %s", got)
+		t.Errorf("the result does not describe the drawing: %s", got)
 	}
 	if strings.Contains(model.system(), "EURUSD") {
 		t.Error("the frozen prompt has the chart in it")
@@ -215,7 +215,7 @@ func TestDrawingRecordsReasonAndCause(t *testing.T) {
 	if c.By != core.Agent || c.User != "alice" || c.Conversation != conversation || c.Call != "toolu_2" ||
 		c.Run == "" || !strings.HasPrefix(c.Reason, "Price closed below") ||
 		string(c.Changes["price"].From) != "1.095" || string(c.Changes["price"].To) != "1.092" || len(c.Changes) != 1 {
-		t.Errorf("%+v", c)
+		t.Errorf("change: %+v", c)
 	}
 	res := r.results(conversation)["toolu_2"]
 	if want := fmt.Sprintf(`{"ok":true,"drawing_id":%q,"version":2,"changes":{"price":{"from":1.095,"to":1.092}}}`,
@@ -294,7 +294,7 @@ func TestEveryToolDraws(t *testing.T) {
 			r.turn(turn)
 			v := r.view()
 			if len(v.Drawings) != 1 || v.Drawings[0].Type != c.kind || v.Drawings[0].Timeframe != "1h" {
-				t.Fatalf("%+v, %s", v, r.results(conversation)["c"].Content)
+				t.Fatalf("document and result: %+v, %s", v, r.results(conversation)["c"].Content)
 			}
 			for _, a := range v.Drawings[0].Anchors {
 				if (a.Time-first)%3600 != 0 {
@@ -446,7 +446,7 @@ func TestExtremeAnchors(t *testing.T) {
 		}
 	}
 	if v := r.view(); v.Version != 0 {
-		t.Errorf("%+v", v)
+		t.Errorf("want no change: %+v", v)
 	}
 }
 
@@ -477,7 +477,7 @@ func TestCallsOfOneMessage(t *testing.T) {
 	conversation, calls := r.turn(agent.Turn{Text: "draw", Where: where})
 	if strings.Join(calls, "") != "ac" ||
 		!strings.Contains(r.results(conversation)["b"].Content, board.IDOf(conversation, "a")) {
-		t.Fatalf("%v, %+v", calls, r.results(conversation))
+		t.Fatalf("calls and results: %v, %+v", calls, r.results(conversation))
 	}
 	line := core.Drawing{Type: core.HorizontalLine, Symbol: "EURUSD", Timeframe: "1h", Price: new(1.12)}
 	if _, err := r.boards.Put(t.Context(), alice, line, 0, core.Cause{By: core.Human}); err != nil {
@@ -487,10 +487,10 @@ func TestCallsOfOneMessage(t *testing.T) {
 	turn.Conversation = conversation
 	r.turn(turn)
 	if res := r.results(conversation)["c"]; !res.IsError || !strings.Contains(res.Content, "drawn already") {
-		t.Errorf("%+v", res)
+		t.Errorf("want a refused duplicate: %+v", res)
 	}
 	if v := r.view(); len(v.Drawings) != 2 {
-		t.Errorf("%+v", v)
+		t.Errorf("want 2 drawings: %+v", v)
 	}
 }
 
@@ -567,7 +567,7 @@ func TestPersonIsNotOverruledWhileModelDecides(t *testing.T) {
 	res := r.results(conversation)
 	if c := res["c"]; !c.IsError || !strings.Contains(c.Content, "The user has changed") ||
 		!strings.Contains(c.Content, `"price":1.11,"label":"Support"`) {
-		t.Errorf("%+v", c)
+		t.Errorf("want a refusal that shows the new drawing: %+v", c)
 	}
 	if d := res["d"]; d.IsError {
 		t.Errorf("decided again: %+v", d)
@@ -611,7 +611,7 @@ func TestSlowMarketDoesNotBlockDrawing(t *testing.T) {
 	}
 }
 
-// TestFailedDrawingIsNotRecorded checks that what was not drawn is not recorded.
+// TestFailedDrawingIsNotRecorded checks that a failed drawing leaves no record.
 func TestFailedDrawingIsNotRecorded(t *testing.T) {
 	for _, words := range []string{`{"ok":false,"error":"The chart is closed."}`, `{"success":false}`} {
 		r := newRig(t, agenttest.Script(agenttest.Call("a", "draw_horizontal_line", `{"price":1.1}`),
@@ -619,7 +619,7 @@ func TestFailedDrawingIsNotRecorded(t *testing.T) {
 		conversation, _ := r.turn(agent.Turn{Text: "draw", Where: where})
 		r.turn(agent.Turn{Conversation: conversation, Answers: []tool.Answer{{CallID: "a", Content: words}}})
 		if res := r.results(conversation)["a"]; !res.IsError || res.Content != words || len(r.view().Drawings) != 0 {
-			t.Errorf("%+v, %+v", res, r.view())
+			t.Errorf("want a failed call without a drawing: %+v, %+v", res, r.view())
 		}
 	}
 }
@@ -650,16 +650,16 @@ func TestRedeliveredResultChangesNothing(t *testing.T) {
 	turn.Conversation = conversation
 	r.turn(turn)
 	if v := r.view(); v.Version != 1 || len(v.Drawings) != 1 {
-		t.Errorf("%+v", v)
+		t.Errorf("document: %+v", v)
 	}
 	if res := r.results(conversation)["a"]; res.IsError ||
 		!strings.Contains(res.Content, board.IDOf(conversation, "a")) {
-		t.Errorf("%+v", res)
+		t.Errorf("result: %+v", res)
 	}
 }
 
 // TestFailedCallIsUndone checks that a drawing is undone when the log says that its call failed, with a
-// reason in the history, unless somebody has changed the drawing since.
+// reason in the history, unless the drawing has been changed since.
 func TestFailedCallIsUndone(t *testing.T) {
 	r := newRig(t, agenttest.Script())
 	call := func(id, price string) (tool.Checked, tool.Call) {
@@ -692,7 +692,7 @@ func TestFailedCallIsUndone(t *testing.T) {
 	}
 	if err != nil || len(r.view().Drawings) != 0 || len(changes) != 2 || changes[0].Action != core.Undo ||
 		changes[0].By != core.Agent || !strings.Contains(changes[0].Reason, "not answered in time") {
-		t.Errorf("%+v, %+v, %v", r.view(), changes, err)
+		t.Errorf("want the drawing undone: %+v, %+v, %v", r.view(), changes, err)
 	}
 	lost.ID = "never"
 	if err := tool.Withdraw(t.Context(), lost); err != nil || r.view().Version != 2 {

@@ -2,10 +2,12 @@ package drawing
 
 import (
 	"encoding/json"
-	"time"
+	"maps"
 
 	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/internal/reply"
 	core "github.com/footnotehq/footnote/market/drawing"
+	"github.com/footnotehq/footnote/market/internal/cell"
 )
 
 // moment is a time in a call: RFC 3339 or unix seconds. Documents store unix seconds.
@@ -22,15 +24,12 @@ func (m *moment) UnmarshalJSON(data []byte) error {
 	if err := json.Unmarshal(data, &s); err != nil {
 		return err
 	}
-	for _, form := range []string{
-		time.RFC3339, "2006-01-02T15:04:05", "2006-01-02T15:04", "2006-01-02 15:04", "2006-01-02",
-	} {
-		if t, err := time.Parse(form, s); err == nil {
-			*m = moment(t.Unix())
-			return nil
-		}
+	t, err := cell.ParseTime(s)
+	if err != nil {
+		return footnote.Invalidf("%.40q is not a time. Write it as 2026-11-20T14:00:00Z.", s)
 	}
-	return footnote.Errorf(footnote.InvalidRequest, "%.40q is not a time. Write it as 2026-11-20T14:00:00Z.", s)
+	*m = moment(t.Unix())
+	return nil
 }
 
 type point struct {
@@ -44,96 +43,46 @@ type input struct {
 	Reason    string `json:"reason"`
 	Version   int64  `json:"version"`
 
-	Price        *float64 `json:"price"`
-	Anchor       *point   `json:"anchor"`
-	Anchor1      *point   `json:"anchor1"`
-	Anchor2      *point   `json:"anchor2"`
-	Center       *point   `json:"center"`
-	Edge         *point   `json:"edge"`
-	Timestamp    moment   `json:"timestamp"`
-	EndTimestamp moment   `json:"endTimestamp"`
+	Anchor       *point `json:"anchor"`
+	Anchor1      *point `json:"anchor1"`
+	Anchor2      *point `json:"anchor2"`
+	Center       *point `json:"center"`
+	Edge         *point `json:"edge"`
+	Timestamp    moment `json:"timestamp"`
+	EndTimestamp moment `json:"endTimestamp"`
 
-	Type       *string          `json:"type"`
-	Levels     []float64        `json:"levels"`
-	Text       *string          `json:"text"`
-	Label      *string          `json:"label"`
-	Color      *string          `json:"color"`
-	LineStyle  *string          `json:"lineStyle"`
-	FillColor  *string          `json:"fillColor"`
-	MarkerType *string          `json:"markerType"`
-	Size       *float64         `json:"size"`
-	Entry      *float64         `json:"entry"`
-	TakeProfit *float64         `json:"takeProfit"`
-	StopLoss   *float64         `json:"stopLoss"`
-	Status     *string          `json:"status"`
-	Notes      *string          `json:"notes"`
-	Tags       []string         `json:"tags"`
-	Importance *string          `json:"importance"`
-	Visibility *core.Visibility `json:"visibility"`
-	Hidden     *bool            `json:"hidden"`
+	fields map[string]json.RawMessage // fields of a drawing, and those above except for the version
 }
 
 func read(data json.RawMessage) (in input, err error) {
-	if err := json.Unmarshal(data, &in); err != nil {
-		if footnote.CodeOf(err) == footnote.InvalidRequest {
-			return in, err
-		}
-		return in, &footnote.Error{
-			Code:    footnote.InvalidRequest,
-			Message: "The input does not fit the tool: numbers are finite, and times are times.",
-			Err:     err,
-		}
+	if err = decode(data, &in); err == nil {
+		err = decode(data, &in.fields)
 	}
-	return in, nil
+	maps.DeleteFunc(in.fields, func(name string, v json.RawMessage) bool { return string(v) == "null" })
+	if kind, given := in.fields["type"]; given {
+		in.fields["extend"] = kind
+	}
+	delete(in.fields, "type")
+	delete(in.fields, "version")
+	return in, err
 }
 
-// notes returns the reason for a new drawing.
-func (in *input) notes() string {
-	if in.Notes == nil {
-		return ""
+func decode(data json.RawMessage, v any) error {
+	err := json.Unmarshal(data, v)
+	if err == nil || footnote.CodeOf(err) == footnote.InvalidRequest {
+		return err
 	}
-	r := []rune(*in.Notes)
-	return string(r[:min(len(r), core.MaxReason)])
+	return &footnote.Error{
+		Code:    footnote.InvalidRequest,
+		Message: "The input does not fit the tool: numbers are finite, and times are times.",
+		Err:     err,
+	}
 }
 
 // applyTo copies the given fields to a drawing. It moves times to the start of their bars.
 func (in *input) applyTo(d *core.Drawing, snap func(timeframe string, unix int64) (int64, error)) error {
-	set := func(to *string, v *string) {
-		if v != nil {
-			*to = *v
-		}
-	}
-	set(&d.Extend, in.Type)
-	set(&d.Text, in.Text)
-	set(&d.Label, in.Label)
-	set(&d.Color, in.Color)
-	set(&d.LineStyle, in.LineStyle)
-	set(&d.FillColor, in.FillColor)
-	set(&d.MarkerType, in.MarkerType)
-	set(&d.Status, in.Status)
-	set(&d.Notes, in.Notes)
-	set(&d.Importance, in.Importance)
-	for to, v := range map[**float64]*float64{
-		&d.Price: in.Price, &d.Entry: in.Entry, &d.TakeProfit: in.TakeProfit, &d.StopLoss: in.StopLoss,
-	} {
-		if v != nil {
-			*to = v
-		}
-	}
-	if in.Levels != nil {
-		d.Levels = in.Levels
-	}
-	if in.Tags != nil {
-		d.Tags = in.Tags
-	}
-	if in.Visibility != nil {
-		d.Visibility = *in.Visibility
-	}
-	if in.Size != nil {
-		d.Size = *in.Size
-	}
-	if in.Hidden != nil {
-		d.Hidden = *in.Hidden
+	if err := decode(reply.JSON(in.fields), d); err != nil {
+		return err
 	}
 	return in.anchors(d, snap)
 }
@@ -170,7 +119,7 @@ func (in *input) anchors(d *core.Drawing, snap func(timeframe string, unix int64
 			continue
 		}
 		if i > len(d.Anchors) {
-			return footnote.Errorf(footnote.InvalidRequest, "The second anchor is set, but the first is missing.")
+			return footnote.Invalidf("The second anchor is set, but the first is missing.")
 		}
 		if i == len(d.Anchors) {
 			d.Anchors = append(d.Anchors, core.Anchor{})

@@ -3,7 +3,6 @@ package drawing
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -12,6 +11,7 @@ import (
 	"github.com/footnotehq/footnote/internal/reply"
 	"github.com/footnotehq/footnote/market/board"
 	core "github.com/footnotehq/footnote/market/drawing"
+	"github.com/footnotehq/footnote/market/internal/cell"
 	"github.com/footnotehq/footnote/tool"
 )
 
@@ -55,7 +55,7 @@ func (l *list) Call(ctx context.Context, call tool.Call) (tool.Output, error) {
 func (l *list) read(ctx context.Context, call tool.Call) (tool.Output, error) {
 	var in listInput
 	if err := json.Unmarshal(call.Input, &in); err != nil {
-		return tool.Output{}, footnote.Errorf(footnote.InvalidRequest, "The input does not fit the tool.")
+		return tool.Output{}, footnote.Invalidf("The input does not fit the tool.")
 	}
 	at, err := ChartOf(call.Where)
 	if err != nil {
@@ -92,7 +92,7 @@ func (in *listInput) page(v board.View, facts map[string]any) ([]core.Drawing, e
 	in.Page = max(in.Page, 1)
 	pages := max(1, (len(all)+pageSize-1)/pageSize)
 	if in.Page > pages {
-		return nil, footnote.Errorf(footnote.InvalidRequest, "There is no page %d; the last one is %d.", in.Page, pages)
+		return nil, footnote.Invalidf("There is no page %d; the last one is %d.", in.Page, pages)
 	}
 	facts["total"], facts["page"], facts["pages"] = len(all), in.Page, pages
 	from := (in.Page - 1) * pageSize
@@ -127,18 +127,14 @@ func (l *list) oneDrawing(ctx context.Context, p footnote.Principal, v board.Vie
 			entry.Changes = c.Changes
 		}
 		for name, d := range entry.Changes {
-			if entry.Changes[name] = (core.Diff{From: oneLine(d.From), To: oneLine(d.To)}); len(d.From)+len(d.To) >
-				maxDiffed {
-				entry.Changes[name] = core.Diff{From: json.RawMessage("null"), To: json.RawMessage("null")}
+			if len(d.From)+len(d.To) > maxDiffed {
+				d.From, d.To = json.RawMessage("null"), json.RawMessage("null")
 			}
+			entry.Changes[name] = core.Diff{From: oneLine(d.From), To: oneLine(d.To)}
 		}
 		trail = append(trail, entry)
 	}
-	whole, err := json.Marshal(v.Drawings[i])
-	if err != nil {
-		return nil, fmt.Errorf("encode a drawing: %w", err)
-	}
-	facts["drawing"], facts["changes"], facts["more_changes"] = oneLine(whole), trail, more
+	facts["drawing"], facts["changes"], facts["more_changes"] = oneLine(reply.JSON(v.Drawings[i])), trail, more
 	return v.Drawings[i : i+1], nil
 }
 
@@ -147,32 +143,22 @@ func oneLine(data json.RawMessage) json.RawMessage { return json.RawMessage(core
 
 // table returns drawings as rows of a result, so that footnotes can cite their numbers.
 func table(drawings []core.Drawing) (res footnote.Result) {
-	for _, c := range [][2]string{
-		{"id", footnote.KindText},
-		{"type", footnote.KindText}, {"label", footnote.KindText}, {"text", footnote.KindText},
-		{"time", footnote.KindTimestamp},
-		{"price", footnote.KindNumber}, {"time_2", footnote.KindTimestamp}, {"price_2", footnote.KindNumber},
-		{"entry", footnote.KindNumber}, {"take_profit", footnote.KindNumber},
-		{"stop_loss", footnote.KindNumber}, {"reward_risk", footnote.KindNumber}, {"status", footnote.KindText},
-		{"timeframe", footnote.KindText}, {"shown_on", footnote.KindText}, {"importance", footnote.KindText},
-		{"tags", footnote.KindText}, {"hidden", footnote.KindBoolean}, {"locked", footnote.KindBoolean},
-		{"version", footnote.KindInteger}, {"drawn_by", footnote.KindText},
-		{"changed_by", footnote.KindText}, {"changed_at", footnote.KindTimestamp}, {"notes", footnote.KindText},
-	} {
-		res.Columns = append(res.Columns, footnote.Column{Name: c[0], Kind: c[1]})
-	}
+	res.Columns = cell.Columns("id text, type text, label text, text text, time timestamp, price number, " +
+		"time_2 timestamp, price_2 number, entry number, take_profit number, stop_loss number, reward_risk number, " +
+		"status text, timeframe text, shown_on text, importance text, tags text, hidden boolean, locked boolean, " +
+		"version integer, drawn_by text, changed_by text, changed_at timestamp, notes text")
 	for i := range drawings {
 		d := &drawings[i]
-		row := []any{d.ID, d.Type, textOrNil(core.Line(d.Label)), textOrNil(core.Line(d.Text))}
+		row := []any{d.ID, d.Type, cell.Set(core.Line(d.Label)), cell.Set(core.Line(d.Text))}
 		row = append(row, places(d)...)
-		row = append(row, numberOrNil(d.Entry), numberOrNil(d.TakeProfit), numberOrNil(d.StopLoss))
-		if row = append(row, nil, textOrNil(d.Status)); d.IsPosition() {
-			row[len(row)-2] = d.RiskReward
+		var reward any
+		if d.IsPosition() {
+			reward = d.RiskReward
 		}
-		row = append(row, d.Timeframe, textOrNil(strings.Join(d.Visibility, ", ")), textOrNil(d.Importance),
-			textOrNil(core.Line(strings.Join(d.Tags, ", "))), d.Hidden, d.Locked,
-			d.Version, textOrNil(d.Created.By), textOrNil(d.Changed.By), stamp(d.Changed.At),
-			textOrNil(core.Clip(core.Line(d.Notes), maxNotes)))
+		row = append(row, cell.Known(d.Entry), cell.Known(d.TakeProfit), cell.Known(d.StopLoss), reward,
+			cell.Set(d.Status), d.Timeframe, cell.Set(strings.Join(d.Visibility, ", ")), cell.Set(d.Importance),
+			cell.Set(core.Line(strings.Join(d.Tags, ", "))), d.Hidden, d.Locked, d.Version, cell.Set(d.Created.By),
+			cell.Set(d.Changed.By), cell.Time(d.Changed.At), cell.Set(core.Clip(core.Line(d.Notes), maxNotes)))
 		res.Rows = append(res.Rows, row)
 	}
 	return res
@@ -182,7 +168,7 @@ func table(drawings []core.Drawing) (res footnote.Result) {
 func places(d *core.Drawing) []any {
 	cells := make([]any, 4)
 	for i, a := range d.Anchors {
-		cells[2*i] = stamp(time.Unix(a.Time, 0))
+		cells[2*i] = cell.Time(time.Unix(a.Time, 0))
 		if d.Type != core.VerticalLine && !d.IsPosition() { // anchors of a position have only a time
 			cells[2*i+1] = a.Price
 		}
@@ -191,25 +177,4 @@ func places(d *core.Drawing) []any {
 		cells[1] = *d.Price
 	}
 	return cells
-}
-
-func stamp(t time.Time) any {
-	if t.IsZero() {
-		return nil
-	}
-	return t.UTC().Format(time.RFC3339)
-}
-
-func textOrNil(s string) any {
-	if s == "" {
-		return nil
-	}
-	return s
-}
-
-func numberOrNil(v *float64) any {
-	if v == nil {
-		return nil
-	}
-	return *v
 }

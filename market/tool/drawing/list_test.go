@@ -49,7 +49,7 @@ func (r *rig) ask(p footnote.Principal, input string) (answer reading, out tool.
 			continue
 		}
 		if tl.Spec().Side != tool.Server || !tl.Spec().ReadOnly {
-			r.t.Errorf("%+v", tl.Spec())
+			r.t.Errorf("spec: %+v", tl.Spec())
 		}
 		out, err := tl.Call(r.t.Context(), tool.Call{
 			ID: "l", Name: "get_drawings", Input: json.RawMessage(input), Principal: p, Where: where, ResultID: "r1",
@@ -98,7 +98,7 @@ func TestListPages(t *testing.T) {
 		if answer.Symbol != "EURUSD" || answer.Version != 130 || answer.Total != 130 || answer.Page != page ||
 			answer.Pages != 3 || answer.Table.Result != "r1" || len(out.Rows.Rows) != len(answer.Table.Rows) ||
 			out.SQL != fmt.Sprintf(`-- get_drawings {"page":%d}`, page) {
-			t.Fatalf("%.300s", out.Content)
+			t.Fatalf("page: %.300s", out.Content)
 		}
 		for row := range answer.Table.Rows {
 			seen[answer.cell(row, "id")] = true
@@ -117,7 +117,7 @@ func TestListPages(t *testing.T) {
 	if answer, out := r.ask(alice,
 		`{"type":"text"}`); answer.Total != 65 || answer.Pages != 2 || answer.cell(0, "text") != "no 129" ||
 		answer.cell(0, "price") != 1.1 || answer.cell(0, "drawn_by") != "human" {
-		t.Errorf("%.300s", out.Content)
+		t.Errorf("drawings of one type: %.300s", out.Content)
 	}
 	for input, words := range map[string]string{
 		`{"page":4}`:              "the last one is 3",
@@ -167,10 +167,10 @@ func TestReadOneDrawing(t *testing.T) {
 	moved, drawn := answer.Changes[0], answer.Changes[1]
 	if moved.By != core.Agent || moved.Reason != "It closed below." || string(moved.Changes["price"].From) != "1.1" ||
 		string(moved.Changes["price"].To) != "1.09" || string(moved.Changes["notes"].From) != "null" {
-		t.Errorf("%+v", moved)
+		t.Errorf("newest change: %+v", moved)
 	}
 	if drawn.Action != core.Create || drawn.Reason != "Mine." || drawn.By != core.Human || drawn.Changes != nil {
-		t.Errorf("%+v", drawn)
+		t.Errorf("first change: %+v", drawn)
 	}
 	for _, tl := range drawing.New(drawing.Options{Boards: r.boards}) {
 		if tl.Spec().Name != "get_drawings" {

@@ -1,8 +1,10 @@
 package drawing
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -60,38 +62,35 @@ func (p *Prices) bounds(ctx context.Context, symbol string) (bounds, error) {
 }
 
 func (p *Prices) look(ctx context.Context, symbol string) (bounds, error) {
-	list, err := p.market.Symbols(ctx)
+	s, err := market.Find(ctx, p.market, symbol)
 	if err != nil {
 		return bounds{}, err
 	}
-	for _, s := range list {
-		if s.Symbol != symbol {
-			continue
-		}
-		if len(s.Timeframes) == 0 {
-			return bounds{}, footnote.Errorf(footnote.InvalidRequest, "There are no candles of %s.", symbol)
-		}
-		last := s.Timeframes[0].Start(s.To.Add(-1)) // s.To is the end of the last candle
-		b := bounds{
-			Data:   core.Data{First: s.From.Unix(), Last: last.Unix(), Digits: s.Digits},
-			symbol: s,
-			until:  time.Now().Add(boundsGood),
-		}
-		candles, err := p.market.Candles(ctx, market.CandleQuery{
-			Symbol:    symbol,
-			Timeframe: s.Timeframes[len(s.Timeframes)-1],
-		})
-		if err != nil {
-			return bounds{}, err
-		}
-		for i, c := range candles {
-			if b.High = max(b.High, c.High); i == 0 || c.Low < b.Low {
-				b.Low = c.Low
-			}
-		}
-		return b, nil
+	if len(s.Timeframes) == 0 {
+		return bounds{}, footnote.Invalidf("There are no candles of %s.", symbol)
 	}
-	return bounds{}, footnote.Errorf(footnote.NotFound, "There is no symbol %.40q.", symbol)
+	last := s.Timeframes[0].Start(s.To.Add(-1)) // s.To is the end of the last candle
+	b := bounds{
+		Data:   core.Data{First: s.From.Unix(), Last: last.Unix(), Digits: s.Digits},
+		symbol: s,
+		until:  time.Now().Add(boundsGood),
+	}
+	longest := s.Timeframes[len(s.Timeframes)-1]
+	candles, err := p.market.Candles(ctx, market.CandleQuery{Symbol: symbol, Timeframe: longest})
+	for i, c := range candles {
+		if b.High = max(b.High, c.High); i == 0 || c.Low < b.Low {
+			b.Low = c.Low
+		}
+	}
+	return b, err
+}
+
+// present returns the facts about a chart's symbol and the time in the market.
+func (p *Prices) present(ctx context.Context, c Chart) (b bounds, now time.Time, err error) {
+	if b, err = p.bounds(ctx, c.Symbol); err == nil {
+		now, err = p.market.Now(ctx)
+	}
+	return b, now, err
 }
 
 // Bar returns the start of the newest bar that begins at or before a time.
@@ -133,15 +132,11 @@ func syntheticLabel(synthetic bool) string {
 }
 
 func (p *Prices) price(ctx context.Context, _ footnote.Principal, c Chart) (string, error) {
-	b, err := p.bounds(ctx, c.Symbol)
+	b, clock, err := p.present(ctx, c)
 	if err != nil {
 		return "", err
 	}
 	now, err := p.market.Price(ctx, c.Symbol)
-	if err != nil {
-		return "", err
-	}
-	clock, err := p.market.Now(ctx)
 	if err != nil {
 		return "", err
 	}
@@ -156,9 +151,7 @@ func (p *Prices) price(ctx context.Context, _ footnote.Principal, c Chart) (stri
 
 func (p *Prices) recent(ctx context.Context, _ footnote.Principal, c Chart) (string, error) {
 	candles, err := p.market.Candles(ctx, market.CandleQuery{
-		Symbol:    c.Symbol,
-		Timeframe: market.Timeframe(c.Timeframe),
-		Limit:     rangeBars,
+		Symbol: c.Symbol, Timeframe: market.Timeframe(c.Timeframe), Limit: rangeBars,
 	})
 	if err != nil {
 		return "", err
@@ -166,29 +159,18 @@ func (p *Prices) recent(ctx context.Context, _ footnote.Principal, c Chart) (str
 	if len(candles) == 0 {
 		return "there are no candles of " + c.Timeframe + ".", nil
 	}
-	high, low, last := candles[0], candles[0], candles[len(candles)-1]
-	for _, k := range candles {
-		if k.High > high.High {
-			high = k
-		}
-		if k.Low < low.Low {
-			low = k
-		}
-	}
+	last := candles[len(candles)-1]
+	high := slices.MaxFunc(candles, func(a, b market.Candle) int { return cmp.Compare(a.High, b.High) })
+	low := slices.MinFunc(candles, func(a, b market.Candle) int { return cmp.Compare(a.Low, b.Low) })
 	return fmt.Sprintf("the last %d bars of %s are from %s to %s: high %s at %s, low %s at %s, last close %s.",
-		len(candles), c.Timeframe,
-		moments(candles[0].Time), moments(last.Time), core.Number(high.High), moments(high.Time), core.Number(low.Low),
-		moments(low.Time), core.Number(last.Close)), nil
+		len(candles), c.Timeframe, moments(candles[0].Time), moments(last.Time), core.Number(high.High),
+		moments(high.Time), core.Number(low.Low), moments(low.Time), core.Number(last.Close)), nil
 }
 
 func moments(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
 func (p *Prices) events(ctx context.Context, _ footnote.Principal, c Chart) (string, error) {
-	b, err := p.bounds(ctx, c.Symbol)
-	if err != nil {
-		return "", err
-	}
-	now, err := p.market.Now(ctx)
+	b, now, err := p.present(ctx, c)
 	if err != nil {
 		return "", err
 	}
@@ -201,11 +183,10 @@ func (p *Prices) events(ctx context.Context, _ footnote.Principal, c Chart) (str
 	var words []string
 	for _, e := range list {
 		line := fmt.Sprintf("%s %s %s (%s)", moments(e.Time), core.Line(e.Currency), core.Line(e.Title), e.Impact)
-		if e.Forecast != nil {
-			line += ", forecast " + core.Number(*e.Forecast) + core.Line(e.Unit)
-		}
-		if e.Previous != nil {
-			line += ", previous " + core.Number(*e.Previous) + core.Line(e.Unit)
+		for i, v := range []*float64{e.Forecast, e.Previous} {
+			if v != nil {
+				line += []string{", forecast ", ", previous "}[i] + core.Number(*v) + core.Line(e.Unit)
+			}
 		}
 		words = append(words, line+syntheticLabel(e.Synthetic))
 	}
@@ -233,9 +214,9 @@ func (p *Prices) noEvents(ctx context.Context, s market.Symbol, now time.Time) (
 	case end.IsZero():
 		return "not known: no calendar" + currencies(s) + " is loaded.", nil
 	case end.Before(now):
-		return "not known: the calendar that is loaded ends at " + moments(end) + ".", nil
+		return "not known: the loaded calendar ends at " + moments(end) + ".", nil
 	}
-	return "none is in the calendar, which goes on beyond them.", nil
+	return "the calendar covers them and has none.", nil
 }
 
 func (p *Prices) cot(ctx context.Context, _ footnote.Principal, c Chart) (string, error) {
@@ -251,9 +232,8 @@ func (p *Prices) cot(ctx context.Context, _ footnote.Principal, c Chart) (string
 		return "not known: no report of " + c.Symbol + " is loaded.", nil
 	}
 	last := list[len(list)-1]
-	words := fmt.Sprintf("speculators net %+d contracts on %s (long %d, short %d, open interest %d)",
-		last.Net(), last.Date.UTC().Format(time.DateOnly), last.NonCommercialLong, last.NonCommercialShort,
-		last.OpenInterest)
+	words := fmt.Sprintf("speculators net %+d contracts on %s (long %d, short %d, open interest %d)", last.Net(),
+		last.Date.UTC().Format(time.DateOnly), last.NonCommercialLong, last.NonCommercialShort, last.OpenInterest)
 	if len(list) > 1 {
 		if change, ok := last.Change(list[0]); ok {
 			words += fmt.Sprintf(", %+d in a week", change)
@@ -263,18 +243,12 @@ func (p *Prices) cot(ctx context.Context, _ footnote.Principal, c Chart) (string
 }
 
 func (p *Prices) headlines(ctx context.Context, _ footnote.Principal, c Chart) (string, error) {
-	b, err := p.bounds(ctx, c.Symbol)
-	if err != nil {
-		return "", err
-	}
-	now, err := p.market.Now(ctx)
+	b, now, err := p.present(ctx, c)
 	if err != nil {
 		return "", err
 	}
 	list, err := p.market.Headlines(ctx, market.HeadlineQuery{
-		Currencies: b.symbol.Currencies(),
-		To:         now,
-		Limit:      maxHeadlines,
+		Currencies: b.symbol.Currencies(), To: now, Limit: maxHeadlines,
 	})
 	if err != nil {
 		return "", err

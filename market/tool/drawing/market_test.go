@@ -2,6 +2,7 @@ package drawing_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -48,8 +49,8 @@ func minutes(t *testing.T, begin time.Time) market.Store {
 
 func replayed(s market.Store) market.Market { return market.New(s, &market.Replay{Data: s}) }
 
-// TestEndOfData uses data whose last bar begins at 1:29. A marker after it is refused, and a future time is moved to
-// the start of the bar that would contain it.
+// TestEndOfData uses data whose last bar begins at 1:29. A marker after it is refused. A time within the data is moved
+// to the start of its bar; a later one stays, even if the newest bar of the timeframe began before it.
 func TestEndOfData(t *testing.T) {
 	ctx, begin := t.Context(), time.Date(2026, 11, 19, 0, 0, 0, 0, time.UTC)
 	prices := drawing.NewPrices(replayed(minutes(t, begin)))
@@ -68,22 +69,42 @@ func TestEndOfData(t *testing.T) {
 		return tool.Call{ID: id, Name: name, Principal: alice, Conversation: "conv_1",
 			Where: json.RawMessage(`{"symbol":"EURUSD","timeframe":"1h"}`), Input: json.RawMessage(input)}
 	}
-	line := call("draw_vertical_line", "toolu_1", `{"timestamp":"2026-11-19T04:50:00Z"}`)
-	if _, err := tools["draw_vertical_line"].Accept(ctx, line, tool.Answer{Content: `{"ok":true}`}); err != nil {
-		t.Fatal(err)
+	const line, marker = "draw_vertical_line", "draw_marker"
+	for i, c := range []struct{ tool, timeframe, at, want string }{
+		{line, "1h", "01:10", "01:00"}, {line, "1h", "01:50", "01:50"}, {line, "1h", "04:50", "04:50"},
+		{line, "1D", "00:50", "00:00"}, {line, "1D", "16:30", "16:30"},
+		// The newest bar of 1h begins at 1:00, that of 1D at 0:00.
+		{marker, "1h", "00:40", "00:00"}, {marker, "1h", "01:10", "01:00"}, {marker, "1h", "01:50", "01:50"},
+		{marker, "1D", "00:51", "00:00"}, {marker, "1D", "16:31", "16:31"},
+	} {
+		input := `{"timestamp":"2026-11-19T` + c.at + `:00Z"}`
+		if c.tool == marker {
+			price := 1.1 + float64(i)/1000 // two markers at one place would be duplicates
+			input = fmt.Sprintf(`{"anchor":{"timestamp":"2026-11-19T%s:00Z","price":%.3f}}`, c.at, price)
+		}
+		drawn := call(c.tool, fmt.Sprintf("toolu_1%d", i), input)
+		drawn.Where = json.RawMessage(`{"symbol":"EURUSD","timeframe":"` + c.timeframe + `"}`)
+		if _, err := tools[c.tool].Accept(ctx, drawn, tool.Answer{Content: `{"ok":true}`}); err != nil {
+			t.Fatal(err)
+		}
+		v, err := boards.View(ctx, footnote.Principal{Org: alice.Org, User: alice.User}, "EURUSD")
+		if err != nil || len(v.Drawings) != i+1 {
+			t.Fatalf("drawings: %+v, %v", v.Drawings, err)
+		}
+		if got := time.Unix(v.Drawings[i].Anchors[0].Time, 0).UTC().Format("15:04"); got != c.want {
+			t.Errorf("%s: %s on %s is drawn at %s, want %s", c.tool, c.at, c.timeframe, got, c.want)
+		}
 	}
-	v, err := boards.View(ctx, footnote.Principal{Org: alice.Org, User: alice.User}, "EURUSD")
-	if err != nil || len(v.Drawings) != 1 || v.Drawings[0].Anchors[0].Time != begin.Add(4*time.Hour).Unix() {
-		t.Errorf("%+v, %v", v.Drawings, err)
-	}
-	mark := call("draw_marker", "toolu_2", `{"anchor":{"timestamp":"2026-11-19T01:31:00Z","price":1.1}}`)
-	mark.Where = json.RawMessage(`{"symbol":"EURUSD","timeframe":"1m"}`)
-	if words, err := tools["draw_marker"].Check(ctx, mark, nil); err != nil || words == "" {
-		t.Errorf("a marker after the last bar: %q, %v", words, err)
+	for timeframe, at := range map[string]string{"1m": "19T01:31", "1h": "19T02:31", "1D": "20T01:31"} {
+		mark := call(marker, "toolu_2", `{"anchor":{"timestamp":"2026-11-`+at+`:00Z","price":1.1}}`)
+		mark.Where = json.RawMessage(`{"symbol":"EURUSD","timeframe":"` + timeframe + `"}`)
+		if words, err := tools[marker].Check(ctx, mark, nil); err != nil || words == "" {
+			t.Errorf("a marker after the last bar of %s: %q, %v", timeframe, words, err)
+		}
 	}
 }
 
-// TestMissingDataIsUnknown checks that a calendar, news and reports that nobody loaded, or that end before now, are
+// TestMissingDataIsUnknown checks that a calendar, news and reports that were never loaded, or that end before now, are
 // reported as unknown, and never as a day without events.
 func TestMissingDataIsUnknown(t *testing.T) {
 	begin := time.Date(2026, 11, 19, 0, 0, 0, 0, time.UTC)
@@ -105,8 +126,8 @@ func TestMissingDataIsUnknown(t *testing.T) {
 		at   time.Duration
 		want string
 	}{
-		{-time.Hour, "not known: the calendar that is loaded ends at 2026-11-19T00:30:00Z."},
-		{72 * time.Hour, "none is in the calendar, which goes on beyond them."}, {time.Hour, "CPI y/y (high)"},
+		{-time.Hour, "not known: the loaded calendar ends at 2026-11-19T00:30:00Z."},
+		{72 * time.Hour, "the calendar covers them and has none."}, {time.Hour, "CPI y/y (high)"},
 	} {
 		l, err := s.Begin(t.Context())
 		if err != nil {

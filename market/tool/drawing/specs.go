@@ -24,20 +24,18 @@ const (
 // drawn maps the tools that draw to the types they draw.
 var drawn = map[string]string{
 	"draw_horizontal_line": core.HorizontalLine, "draw_horizontal_ray": core.HorizontalRay,
-	"draw_vertical_line": core.VerticalLine,
-	"draw_fibonacci":     core.Fibonacci, "draw_trendline": core.Trendline, "draw_rectangle": core.Rectangle,
-	"draw_circle": core.Circle,
-	"draw_text":   core.Text, "draw_long_position": core.LongPosition, "draw_short_position": core.ShortPosition,
-	"draw_marker": core.Marker,
+	"draw_vertical_line": core.VerticalLine, "draw_fibonacci": core.Fibonacci, "draw_trendline": core.Trendline,
+	"draw_rectangle": core.Rectangle, "draw_circle": core.Circle, "draw_text": core.Text,
+	"draw_long_position": core.LongPosition, "draw_short_position": core.ShortPosition, "draw_marker": core.Marker,
 }
 
 //go:embed tools.yaml
 var toolsFile string
 
 const whenWords = "When: RFC 3339 in UTC such as 2026-11-20T14:00:00Z, or unix seconds. Take it from the candles you " +
-	"have read; it is moved to the beginning of its bar."
+	"have read; it is moved to the beginning of its bar, unless it is after the last one."
 
-// specs reads the descriptions of the tools. All run in the user's page, except for get_drawings.
+// specs reads the descriptions of the tools.
 func specs() []tool.Spec {
 	var file struct {
 		Tools []struct {
@@ -58,14 +56,10 @@ func specs() []tool.Spec {
 		if err != nil {
 			panic(fmt.Sprintf("market/tool/drawing: tools.yaml: %s: %v", t.Name, err))
 		}
-		s := tool.Spec{
+		list = append(list, tool.Spec{
 			Name: t.Name, Label: t.Label, Family: t.Family, Description: t.Description, InputSchema: input,
-			Side: tool.Client, ReadOnly: t.ReadOnly,
-		}
-		if s.Name == getDrawings {
-			s.Side = tool.Server
-		}
-		list = append(list, s)
+			Side: tool.Server, ReadOnly: t.ReadOnly,
+		})
 	}
 	return list
 }

@@ -112,8 +112,8 @@ func TestPartlyLoadedMarket(t *testing.T) {
 	words := map[string]string{
 		"get_candles":          "There are no candles of EURUSD at all.",
 		"get_current_price":    "The price feed is down: there are no candles to replay.",
-		"get_news_events":      "No calendar is loaded for this: whether there are such events is not known.",
-		"get_headlines":        "No news is loaded for this: what was reported is not known.",
+		"get_news_events":      "No calendar is loaded for this, so it is not known whether there are such events.",
+		"get_headlines":        "No news is loaded for this, so it is not known what was reported.",
 		"get_event_statistics": "The calendar was read and has no past event of EUR, USD.",
 		"get_cot_positioning":  "The reports were read and have none of EURUSD.",
 		"get_cot_history":      "The reports were read and have none of EURUSD.",
@@ -163,7 +163,7 @@ func TestSameEvent(t *testing.T) {
 		"currency": "usd",
 	})
 	if len(r.Table.Rows) != 2 || r.Table.Rows[0][6] != 1.0 || r.Table.Rows[0][7] != 0.0 {
-		t.Errorf("%v", r.Table.Rows)
+		t.Errorf("rows: %v", r.Table.Rows)
 	}
 	if out, _ := call(t, m, "get_event_statistics", map[string]any{
 		"symbol":   "EURUSD",
@@ -194,13 +194,13 @@ func TestSameEvent(t *testing.T) {
 	}
 	for _, name := range []string{"get_news_events", "get_headlines"} {
 		if _, r := call(t, m, name, map[string]any{"symbol": "DAX40"}); len(r.Table.Rows) == 0 ||
-			!strings.Contains(r.Note, "not known which currencies concern DAX40") {
+			!strings.Contains(r.Note, "The currencies of DAX40 are not known") {
 			t.Errorf("%s: %+v", name, r)
 		}
 	}
 	_, r = call(t, m, "get_event_statistics", map[string]any{"symbol": "DAX40", "event": "CPI y/y", "currency": "USD"})
 	if len(r.Table.Rows) != 2 || r.Table.Rows[0][6] != 1.0 || r.Table.Rows[0][7] != nil || r.Table.Rows[0][8] != nil {
-		t.Errorf("%v", r.Table.Rows)
+		t.Errorf("rows: %v", r.Table.Rows)
 	}
 }
 
@@ -234,7 +234,7 @@ func TestMissingReport(t *testing.T) {
 	})
 	m := market.New(s, fixed{now: day("2026-12-01 10:00")})
 	if _, r := call(t, m, "get_cot_positioning", inputs["get_cot_positioning"]); r.Table.Rows[0][0] != "2026-11-26" ||
-		r.Table.Rows[0][5] != nil || !strings.Contains(r.Note, "the week before that of 2026-11-26") {
-		t.Errorf("%v, %q", r.Table.Rows, r.Note)
+		r.Table.Rows[0][5] != nil || !strings.Contains(r.Note, "the week before 2026-11-26 is missing") {
+		t.Errorf("rows and note: %v, %q", r.Table.Rows, r.Note)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
 	"strings"
 	"time"
@@ -18,7 +19,9 @@ import (
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/internal/reply"
 	"github.com/footnotehq/footnote/market"
+	"github.com/footnotehq/footnote/market/internal/cell"
 	"github.com/footnotehq/footnote/tool"
+	"github.com/footnotehq/footnote/tool/schema"
 )
 
 // Options configure the tools.
@@ -35,11 +38,10 @@ const Source = "market"
 func New(o Options) []tool.Tool {
 	o.Deadline = cmp.Or(max(o.Deadline, 0), 5*time.Second)
 	return []tool.Tool{
-		newTool(o, candlesSpec, candles), newTool(o, priceSpec, price),
-		newTool(o, eventsSpec, events), newTool(o, statisticsSpec, statistics),
-		newTool(o, headlinesSpec, headlines),
-		newTool(o, positioningSpec, positioning), newTool(o, historySpec, history),
-		newTool(o, tradesSpec, trades), newTool(o, statsSpec, stats),
+		newTool(o, candlesSpec, candles), newTool(o, priceSpec, price), newTool(o, eventsSpec, events),
+		newTool(o, statisticsSpec, statistics), newTool(o, headlinesSpec, headlines),
+		newTool(o, positioningSpec, positioning), newTool(o, historySpec, history), newTool(o, tradesSpec, trades),
+		newTool(o, statsSpec, stats),
 	}
 }
 
@@ -59,7 +61,13 @@ type reader[In any, P input[In]] struct {
 
 func newTool[In any, P input[In]](o Options, spec tool.Spec,
 	f func(context.Context, question, P) (answer, error)) tool.Tool {
+	spec.Family, spec.Side, spec.ReadOnly = tool.Market, tool.Server, true
 	return reader[In, P]{o, spec, f}
+}
+
+// inputSchema returns the schema of an input.
+func inputSchema[In any](options ...schema.Option) json.RawMessage {
+	return schema.For[In](append(options, schema.Length("thought", 0, 500))...)
 }
 
 // journal is a question about trades: people also trade symbols without candles here.
@@ -146,7 +154,7 @@ func unavailable(err error) tool.Output {
 	}
 	return tool.Output{IsError: true, Content: string(reply.JSON(map[string]any{
 		"down": true, "reason": reason,
-		"note": "This is not an empty answer: what was asked for is not known now. Say so, go on without it, and do " +
+		"note": "This is not an empty answer: the data is unavailable now. Say so, continue without it, and do " +
 			"not guess.",
 	}))}
 }
@@ -162,10 +170,8 @@ const syntheticNote = "This data is synthetic: it was invented for a demo and sa
 	"the user so."
 
 func (t reader[In, P]) output(call tool.Call, a answer) tool.Output {
-	facts := map[string]any{"now": moment(a.now), "synthetic": a.synthetic}
-	for k, v := range a.facts {
-		facts[k] = v
-	}
+	facts := map[string]any{"now": cell.Time(a.now), "synthetic": a.synthetic}
+	maps.Copy(facts, a.facts)
 	if a.symbol.Symbol != "" {
 		facts["symbol"] = a.symbol.Symbol
 	}
@@ -188,15 +194,11 @@ func at(name, text string) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil
 	}
-	for _, layout := range []string{
-		time.RFC3339, "2006-01-02T15:04:05", "2006-01-02T15:04", "2006-01-02 15:04", time.DateOnly,
-	} {
-		if t, err := time.Parse(layout, text); err == nil {
-			return t.UTC(), market.CheckTime(t)
-		}
+	t, err := cell.ParseTime(text)
+	if err != nil {
+		return t, footnote.Invalidf("%s is not a time. Write 2026-11-19 or 2026-11-19T15:00:00Z, in UTC.", name)
 	}
-	return time.Time{}, footnote.Errorf(footnote.InvalidRequest,
-		"%s is not a time. Write 2026-11-19 or 2026-11-19T15:00:00Z, in UTC.", name)
+	return t, market.CheckTime(t)
 }
 
 func span(fromText, toText string) (from, to time.Time, err error) {
@@ -204,30 +206,6 @@ func span(fromText, toText string) (from, to time.Time, err error) {
 		to, err = at("to", toText)
 	}
 	return from, to, err
-}
-
-// moment returns the cell for a time.
-func moment(t time.Time) any {
-	if t.IsZero() {
-		return nil
-	}
-	return t.UTC().Format(time.RFC3339)
-}
-
-// numberOrNil returns the cell for a number that may be unknown.
-func numberOrNil(v *float64) any {
-	if v == nil {
-		return nil
-	}
-	return *v
-}
-
-// priceOrNil returns the cell for a price that may be unset.
-func priceOrNil(v float64) any {
-	if v == 0 {
-		return nil
-	}
-	return v
 }
 
 // round rounds to a number of digits after the point.
@@ -244,12 +222,4 @@ func pip(s market.Symbol) float64 {
 		digits = s.Digits
 	}
 	return round(math.Pow10(-digits), 10)
-}
-
-func columns(pairs ...string) []footnote.Column {
-	list := make([]footnote.Column, 0, len(pairs)/2)
-	for i := 0; i < len(pairs); i += 2 {
-		list = append(list, footnote.Column{Name: pairs[i], Kind: pairs[i+1]})
-	}
-	return list
 }

@@ -115,7 +115,8 @@ func fill(t *testing.T, s market.Store) {
 			}),
 			l.Candles(t.Context(), "EURUSD", market.M1, list), l.Events(t.Context(), events), l.COT(t.Context(), cot),
 			l.Headlines(t.Context(), []market.Headline{
-				{Time: begin.Add(time.Hour), Source: "wire", Title: "Euro rises", Currencies: []string{"EUR"}}, {
+				{Time: begin.Add(time.Hour), Source: "wire", Title: "Euro rises", Currencies: []string{"EUR"}},
+				{
 					Time: begin.Add(30 * time.Hour), Source: "wire", Title: "From the future",
 					Currencies: []string{"EUR"},
 				},
@@ -230,14 +231,14 @@ func TestAnswers(t *testing.T) {
 			"get_news_events", map[string]any{
 				"currency": "usd",
 				"from":     "2026-11-20",
-			}, nil, "What is loaded of the calendar ends at 2026-11-19T20:00:00Z: what comes after is not known.",
+			}, nil, "The loaded calendar ends at 2026-11-19T20:00:00Z; later events are not known.",
 		},
 		{
 			"get_news_events", map[string]any{
 				"currency": "usd",
 				"from":     "2026-11-01",
 				"to":       "2026-11-02",
-			}, nil, "begins at 2026-11-19T20:00:00Z: what was before is not known.",
+			}, nil, "begins at 2026-11-19T20:00:00Z; earlier events are not known.",
 		},
 		{
 			"get_news_events", map[string]any{
@@ -251,7 +252,7 @@ func TestAnswers(t *testing.T) {
 			"from":     "2026-11-19T05:30:00Z",
 			"to":       "2026-11-19T09:00:00Z",
 		}, [][]any{{"2026-11-19T06:00:00Z", "EUR", "CPI y/y", "high", 2.5, 2.5, nil, "%"}},
-			"ends at 2026-11-19T06:00:00Z: what comes after is not known."},
+			"ends at 2026-11-19T06:00:00Z; later events are not known."},
 		{
 			"get_headlines", map[string]any{"symbol": "EURUSD"},
 			[][]any{{"2026-11-19T01:00:00Z", "wire", "Euro rises", "EUR"}}, "",
@@ -260,7 +261,7 @@ func TestAnswers(t *testing.T) {
 			"get_headlines", map[string]any{
 				"symbol": "EURUSD",
 				"hours":  1,
-			}, nil, "The newest that is loaded is of 2026-11-19T01:00:00Z.",
+			}, nil, "The newest loaded headline is from 2026-11-19T01:00:00Z.",
 		},
 		{
 			"get_cot_positioning", map[string]any{"symbol": "EURUSD"},

@@ -5,8 +5,8 @@ import (
 	"context"
 	"time"
 
-	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/market"
+	"github.com/footnotehq/footnote/market/internal/cell"
 	"github.com/footnotehq/footnote/tool"
 	"github.com/footnotehq/footnote/tool/schema"
 )
@@ -19,14 +19,12 @@ type positioningInput struct {
 func (in *positioningInput) common() (thought, symbol *string) { return &in.Thought, &in.Symbol }
 
 var positioningSpec = tool.Spec{
-	Name: "get_cot_positioning", Label: "Looking at positioning", Family: tool.Market,
+	Name: "get_cot_positioning", Label: "Looking at positioning",
 	Description: "Get the newest Commitments of Traders report of a symbol: what speculators (non-commercial) and " +
 		"hedgers (commercial) are long and short in contracts, the net of the speculators and how it changed in a " +
-		"week, and the open interest. " +
-		"The positions are those of a Tuesday and are published on the Friday after, so they are days old: say of " +
-		"which day.",
-	InputSchema: schema.For[positioningInput](schema.Length("symbol", 1, 32), schema.Length("thought", 0, 500)),
-	Side:        tool.Server, ReadOnly: true,
+		"week, and the open interest. The positions are those of a Tuesday and are published on the Friday after, so " +
+		"they are days old: say of which day.",
+	InputSchema: inputSchema[positioningInput](schema.Length("symbol", 1, 32)),
 }
 
 func positioning(ctx context.Context, q question, _ *positioningInput) (answer, error) {
@@ -42,14 +40,12 @@ type historyInput struct {
 func (in *historyInput) common() (thought, symbol *string) { return &in.Thought, &in.Symbol }
 
 var historySpec = tool.Spec{
-	Name: "get_cot_history", Label: "Looking at positioning", Family: tool.Market,
+	Name: "get_cot_history", Label: "Looking at positioning",
 	Description: "Get the weekly Commitments of Traders reports of a symbol, 26 weeks by default, in the order of " +
 		"time: long, short and net positions of speculators (non-commercial) and hedgers (commercial), the change of " +
-		"the speculators' net from week to week, and the open interest. " +
-		"Use it to see a trend or an extreme of the positions.",
-	InputSchema: schema.For[historyInput](schema.Length("symbol", 1, 32), schema.Integer("weeks", 1, 156),
-		schema.Length("thought", 0, 500)),
-	Side: tool.Server, ReadOnly: true,
+		"the speculators' net from week to week, and the open interest. Use it to see a trend or an extreme of the " +
+		"positions.",
+	InputSchema: inputSchema[historyInput](schema.Length("symbol", 1, 32), schema.Integer("weeks", 1, 156)),
 }
 
 func history(ctx context.Context, q question, in *historyInput) (answer, error) {
@@ -64,11 +60,9 @@ func reports(ctx context.Context, q question, n int) (a answer, err error) {
 	if err != nil {
 		return a, err
 	}
-	a.result.Columns = columns("date", footnote.KindDate, "published", footnote.KindTimestamp,
-		"noncommercial_long", footnote.KindInteger, "noncommercial_short", footnote.KindInteger, "noncommercial_net",
-		footnote.KindInteger, "net_change", footnote.KindInteger,
-		"commercial_long", footnote.KindInteger, "commercial_short", footnote.KindInteger, "open_interest",
-		footnote.KindInteger)
+	a.result.Columns = cell.Columns("date date, published timestamp, noncommercial_long integer, " +
+		"noncommercial_short integer, noncommercial_net integer, net_change integer, commercial_long integer, " +
+		"commercial_short integer, open_interest integer")
 	for i, r := range list {
 		a.synthetic = a.synthetic || r.Synthetic
 		var change any
@@ -76,14 +70,14 @@ func reports(ctx context.Context, q question, n int) (a answer, err error) {
 			if c, ok := r.Change(list[i-1]); ok {
 				change = c
 			} else {
-				a.note("There is no report of the week before that of %s: what changed in a week is not known.",
+				a.note("The report of the week before %s is missing, so the weekly change is not known.",
 					r.Date.Format(time.DateOnly))
 			}
 		}
-		a.result.Rows = append(a.result.Rows,
-			[]any{r.Date.Format(time.DateOnly), moment(r.Published), r.NonCommercialLong, r.NonCommercialShort, r.Net(),
-				change,
-				r.CommercialLong, r.CommercialShort, r.OpenInterest})
+		a.result.Rows = append(a.result.Rows, []any{
+			r.Date.Format(time.DateOnly), cell.Time(r.Published), r.NonCommercialLong, r.NonCommercialShort, r.Net(),
+			change, r.CommercialLong, r.CommercialShort, r.OpenInterest,
+		})
 	}
 	a.result.Rows = a.result.Rows[max(0, len(list)-n):]
 	if len(list) == 0 {

@@ -6,8 +6,8 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/market"
+	"github.com/footnotehq/footnote/market/internal/cell"
 	"github.com/footnotehq/footnote/tool"
 	"github.com/footnotehq/footnote/tool/schema"
 )
@@ -27,14 +27,12 @@ func (*statsInput) journal()  {}
 func (in *tradesInput) common() (thought, symbol *string) { return &in.Thought, &in.Symbol }
 
 var tradesSpec = tool.Spec{
-	Name: "get_trade_history", Label: "Looking at trades", Family: tool.Market,
+	Name: "get_trade_history", Label: "Looking at trades",
 	Description: "Get the user's own past trades from their journal, in the order in which they were closed: symbol, " +
-		"side, size, entry and exit with their times, stop, target, profit or loss, and notes. " +
-		"Nobody else's trades can be seen, and no trade can be made or changed. For sums and rates use " +
-		"get_trade_stats.",
-	InputSchema: schema.For[tradesInput](schema.Length("symbol", 0, 32), schema.Length("from", 0, 40),
-		schema.Length("to", 0, 40), schema.Integer("limit", 1, 200), schema.Length("thought", 0, 500)),
-	Side: tool.Server, ReadOnly: true,
+		"side, size, entry and exit with their times, stop, target, profit or loss, and notes. Nobody else's trades " +
+		"can be seen, and no trade can be made or changed. For sums and rates use get_trade_stats.",
+	InputSchema: inputSchema[tradesInput](schema.Length("symbol", 0, 32), schema.Length("from", 0, 40),
+		schema.Length("to", 0, 40), schema.Integer("limit", 1, 200)),
 }
 
 // myTrades returns the caller's newest trades.
@@ -54,12 +52,9 @@ func trades(ctx context.Context, q question, in *tradesInput) (a answer, err err
 	if err != nil {
 		return a, err
 	}
-	a.result.Columns = columns("id", footnote.KindText, "symbol", footnote.KindText, "side", footnote.KindText, "size",
-		footnote.KindNumber,
-		"opened", footnote.KindTimestamp, "closed", footnote.KindTimestamp, "entry", footnote.KindNumber, "exit",
-		footnote.KindNumber,
-		"stop", footnote.KindNumber, "target", footnote.KindNumber, "pnl", footnote.KindNumber, "currency",
-		footnote.KindText, "session", footnote.KindText, "notes", footnote.KindText)
+	a.result.Columns = cell.Columns("id text, symbol text, side text, size number, opened timestamp, " +
+		"closed timestamp, entry number, exit number, stop number, target number, pnl number, currency text, " +
+		"session text, notes text")
 	if len(list) > limit {
 		list, a.result.Truncated = list[len(list)-limit:], true
 		a.note("These are the newest %d trades; there are more. Do not add them up: get_trade_stats counts all.", limit)
@@ -71,9 +66,8 @@ func trades(ctx context.Context, q question, in *tradesInput) (a answer, err err
 			pnl = t.PnL
 		}
 		a.result.Rows = append(a.result.Rows,
-			[]any{t.ID, t.Symbol, t.Side, t.Size, moment(t.Opened), moment(t.Closed), t.Entry, priceOrNil(t.Exit),
-				priceOrNil(t.Stop), priceOrNil(t.Target),
-				pnl, t.Currency, market.Session(t.Opened), t.Notes})
+			[]any{t.ID, t.Symbol, t.Side, t.Size, cell.Time(t.Opened), cell.Time(t.Closed), t.Entry, cell.Set(t.Exit),
+				cell.Set(t.Stop), cell.Set(t.Target), pnl, t.Currency, market.Session(t.Opened), t.Notes})
 	}
 	a.noTrades(len(list))
 	return a, nil
@@ -95,15 +89,13 @@ type statsInput struct {
 func (in *statsInput) common() (thought, symbol *string) { return &in.Thought, &in.Symbol }
 
 var statsSpec = tool.Spec{
-	Name: "get_trade_stats", Label: "Counting trades", Family: tool.Market,
+	Name: "get_trade_stats", Label: "Counting trades",
 	Description: "Get what the user's own closed trades add up to: number, wins, losses, win rate, profit and loss, " +
-		"profit factor, longest streaks, the streak now, and the largest drawdown. " +
-		"The first row is all trades; then come rows by session and by pair. The session is the one in which a trade " +
-		"was opened, by the clocks of Tokyo, London and New York. " +
-		"Nobody else's trades can be seen.",
-	InputSchema: schema.For[statsInput](schema.Length("symbol", 0, 32), schema.Length("from", 0, 40),
-		schema.Length("to", 0, 40), schema.Length("thought", 0, 500)),
-	Side: tool.Server, ReadOnly: true,
+		"profit factor, longest streaks, the streak now, and the largest drawdown. The first row is all trades; then " +
+		"come rows by session and by pair. The session is the one in which a trade was opened, by the clocks of " +
+		"Tokyo, London and New York. Nobody else's trades can be seen.",
+	InputSchema: inputSchema[statsInput](schema.Length("symbol", 0, 32), schema.Length("from", 0, 40),
+		schema.Length("to", 0, 40)),
 }
 
 // group is a set of trades that are summed up: all in a currency, or those of a session or a pair.
@@ -122,14 +114,10 @@ func stats(ctx context.Context, q question, in *statsInput) (a answer, err error
 	if err != nil {
 		return a, err
 	}
-	a.result.Columns = columns("group", footnote.KindText, "currency", footnote.KindText, "trades",
-		footnote.KindInteger, "wins", footnote.KindInteger, "losses", footnote.KindInteger,
-		"win_rate_percent", footnote.KindNumber, "net", footnote.KindNumber, "profit", footnote.KindNumber, "loss",
-		footnote.KindNumber, "profit_factor", footnote.KindNumber,
-		"average", footnote.KindNumber, "best", footnote.KindNumber, "worst", footnote.KindNumber,
-		"longest_winning_streak", footnote.KindInteger, "longest_losing_streak", footnote.KindInteger,
-		"streak_now", footnote.KindInteger, "max_drawdown", footnote.KindNumber, "drawdown_from",
-		footnote.KindTimestamp, "drawdown_to", footnote.KindTimestamp)
+	a.result.Columns = cell.Columns("group text, currency text, trades integer, wins integer, losses integer, " +
+		"win_rate_percent number, net number, profit number, loss number, profit_factor number, average number, " +
+		"best number, worst number, longest_winning_streak integer, longest_losing_streak integer, " +
+		"streak_now integer, max_drawdown number, drawdown_from timestamp, drawdown_to timestamp")
 	names := []string{"all"}
 	for _, session := range market.Sessions() {
 		names = append(names, "session "+session)
@@ -146,7 +134,7 @@ func stats(ctx context.Context, q question, in *statsInput) (a answer, err error
 		}
 	}
 	if slices.Contains(currencies, "") {
-		a.note("Of trades without a currency it is not known in which money their results are. Say so.")
+		a.note("Some trades have no currency, so the currency of their results is not known. Say so.")
 	}
 	if len(currencies) > 1 {
 		a.note("The trades are in several currencies, which are not added up.")
@@ -174,10 +162,9 @@ func sumsRow(name, currency string, s market.TradeStats) []any {
 		factor = round(f, 2)
 	}
 	if s.MaxDrawdown > 0 {
-		from, to = moment(s.DrawdownFrom), moment(s.DrawdownTo)
+		from, to = cell.Time(s.DrawdownFrom), cell.Time(s.DrawdownTo)
 	}
 	return []any{name, currency, int64(s.Trades), int64(s.Wins), int64(s.Losses), round(100*s.WinRate(), 1), s.Net,
-		s.Profit, s.Loss, factor,
-		s.Average(), s.Best, s.Worst, int64(s.LongestWin), int64(s.LongestLoss), int64(s.Streak), s.MaxDrawdown, from,
-		to}
+		s.Profit, s.Loss, factor, s.Average(), s.Best, s.Worst, int64(s.LongestWin), int64(s.LongestLoss),
+		int64(s.Streak), s.MaxDrawdown, from, to}
 }

@@ -1,10 +1,10 @@
 // Package evalset is the frozen evaluation set of the offline planner: small synthetic sources, questions about them in
 // plain words, and the SQL whose result is the right answer. README.md specifies how a question is read and how an
-// answer is compared. The set is for judging, never for tuning: only tests and evaluation tools should import it.
+// answer is compared. The set is for judging, never for tuning: only tests import it.
 //
 // Besides the set that is used in development, there are a formerly held-out set, a blind set, whose failures nobody
-// works on, and a fresh set, which was measured before its failures were worked on. The set Several tests the choice
-// among several sources.
+// works on, and two sets that were measured before their failures were worked on: a fresh and an unseen one. The set
+// Several tests the choice among several sources.
 package evalset
 
 import (
@@ -23,7 +23,7 @@ import (
 	_ "modernc.org/sqlite" // the driver that makes the .db files
 )
 
-//go:embed README.md questions.jsonl pairs.jsonl data heldout blind fresh sources
+//go:embed README.md questions.jsonl pairs.jsonl data heldout blind fresh unseen sources
 var files embed.FS
 
 // Set is one of the evaluation sets, by the folder it is in.
@@ -35,25 +35,10 @@ const (
 	Heldout Set = "heldout"
 	Blind   Set = "blind"
 	Fresh   Set = "fresh"
+	Unseen  Set = "unseen"
 	// Several has Choices instead of questions and pairs.
 	Several Set = "sources"
 )
-
-// ParseSet returns the set with the given name: "frozen", "heldout", "blind", "fresh",
-// or "" for frozen.
-func ParseSet(name string) (Set, error) {
-	switch name {
-	case "", "frozen":
-		return Frozen, nil
-	case "heldout":
-		return Heldout, nil
-	case "blind":
-		return Blind, nil
-	case "fresh":
-		return Fresh, nil
-	}
-	return Frozen, fmt.Errorf("there is no evaluation set %q; there are frozen, heldout, blind and fresh", name)
-}
 
 // The kinds of source.
 const (
@@ -133,12 +118,6 @@ type Choice struct {
 // Choices returns the questions of the set Several, in the order of the file.
 func Choices() []Choice { return mustLines[Choice](Several, "questions.jsonl") }
 
-// Sources returns every source of the frozen set.
-func Sources() []Source { return Frozen.Sources() }
-
-// Materialize creates the sources of the frozen set.
-func Materialize(dir string) (map[string]string, error) { return Frozen.Materialize(dir) }
-
 // Questions returns every single-turn question, in the order of the file.
 func (set Set) Questions() []Question { return mustLines[Question](set, "questions.jsonl") }
 
@@ -167,6 +146,13 @@ func (set Set) Sources() []Source {
 			csvSource(set, "hospital_visits", "Hospital Visits.csv"),
 			csvSource(set, "greenhouse_sensors", "greenhouse_sensors.csv"),
 			csvSource(set, "staff_list_2025", "Staff List 2025.csv"),
+		}
+	case Unseen:
+		return []Source{
+			sqliteSource(set, "bikeshare"),
+			sqliteSource(set, "theatre"),
+			csvSource(set, "bank_statement", "bank_statement.csv"),
+			csvSource(set, "support_calls", "support_calls.csv"),
 		}
 	case Several:
 		list := []Source{sqliteSource(set, "league"), sqliteSource(set, "library")}

@@ -100,8 +100,8 @@ const (
 	amongTyped        // empty among numbers, dates and truth values; text elsewhere
 )
 
-// emptiness classifies a trimmed cell.
-func emptiness(b []byte) empty {
+// classifyEmpty classifies a trimmed cell.
+func classifyEmpty(b []byte) empty {
 	if len(b) == 0 {
 		return always
 	}
@@ -132,7 +132,7 @@ var emptyWords = func() map[string]empty {
 // add records a cell.
 func (c *cells) add(cell []byte) {
 	cell = trim(cell)
-	switch emptiness(cell) {
+	switch classifyEmpty(cell) {
 	case always:
 		return
 	case unlessCodes:
@@ -249,8 +249,8 @@ var truths = map[string]bool{
 	"false": false, "no": false, "nein": false, "falsch": false, "non": false, "faux": false, "n": false, "f": false,
 }
 
-// truth parses a truth value. The result letter reports whether it is a single letter.
-func truth(b []byte) (v, letter, ok bool) {
+// parseBool parses a truth value. The result letter reports whether it is a single letter.
+func parseBool(b []byte) (v, letter, ok bool) {
 	if len(b) > 6 {
 		return false, false, false
 	}
@@ -259,7 +259,7 @@ func truth(b []byte) (v, letter, ok bool) {
 }
 
 func (c *cells) boolean(cell []byte) bool {
-	v, letter, ok := truth(cell)
+	v, letter, ok := parseBool(cell)
 	if !ok {
 		return false
 	}
@@ -314,8 +314,8 @@ type preference struct {
 	modeSure, orderSure bool // some column is unambiguous, and no other contradicts it
 }
 
-// lean collects the votes of the unambiguous columns.
-func lean(columns []*cells, delim byte) preference {
+// prefer collects the votes of the unambiguous columns.
+func prefer(columns []*cells, delim byte) preference {
 	var l preference
 	var modes, orders [3]int
 	for _, c := range columns {
@@ -332,13 +332,9 @@ func lean(columns []*cells, delim byte) preference {
 	if modes[comma] > modes[point] || (modes[comma] == modes[point] && delim == ';') {
 		l.mode = comma
 	}
-	switch {
-	case orders[dayFirst] > orders[monthFirst]:
-		l.order = dayFirst
-	case orders[monthFirst] > orders[dayFirst], l.mode == point:
+	l.order = dayFirst
+	if orders[monthFirst] > orders[dayFirst] || orders[monthFirst] == orders[dayFirst] && l.mode == point {
 		l.order = monthFirst
-	default:
-		l.order = dayFirst
 	}
 	return l
 }
@@ -405,7 +401,7 @@ func (c *Column) decideNumber(l preference) {
 func (k *cells) noNumber(frac int) string {
 	switch {
 	case k.percents > 0 && k.unpercent > 0:
-		return "percentages beside plain numbers"
+		return "percentages mixed with plain numbers"
 	case k.bare && frac == 0 && k.whole <= 4 && k.currency == "" && k.percents == 0: // only values like 12E5
 		return "values like " + fmt.Sprintf("%q", k.first) + " may be codes"
 	}
@@ -480,7 +476,7 @@ func (c *Column) orderText() string {
 // when the types were decided.
 func (c *Column) value(cell []byte) (v any, ok bool) {
 	cell = trim(cell)
-	switch e := emptiness(cell); {
+	switch e := classifyEmpty(cell); {
 	case e == always, e == unlessCodes && c.nullNA, e == amongTyped && c.Type != Text:
 		return nil, true
 	}
@@ -491,7 +487,7 @@ func (c *Column) value(cell []byte) (v any, ok bool) {
 		}
 		return string(cell), true
 	case Boolean:
-		v, _, ok := truth(cell)
+		v, _, ok := parseBool(cell)
 		return v, ok
 	case Date, Timestamp, Zoned:
 		if c.compact {

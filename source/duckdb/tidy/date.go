@@ -9,7 +9,7 @@ import (
 	"github.com/footnotehq/footnote/internal/wordlist"
 )
 
-// A date in digits may have its day or its month first. Year first is always recognized.
+// A date in digits may have its day or its month first. Year first is always recognised.
 const (
 	dayFirst uint8 = 1 << iota
 	monthFirst
@@ -193,23 +193,17 @@ func (m *moment) clock(b []byte) bool {
 			return false
 		}
 		if len(b) > 1 && (b[0] == '.' || b[0] == ',') && plain(b[1]) {
-			m.ns, b = fraction(b[1:])
+			m.ns, b, width = digits(b[1:], 9)
+			for ; width < 9; width++ {
+				m.ns *= 10
+			}
+			b = bytes.TrimLeft(b, "0123456789")
 		}
 	}
 	if !m.noon(&b) || !m.zone(b) {
 		return false
 	}
 	return m.hour < 24 && m.min < 60 && m.sec < 60
-}
-
-func fraction(b []byte) (ns int, rest []byte) {
-	unit := 100_000_000
-	i := 0
-	for ; i < len(b) && plain(b[i]); i++ {
-		ns += int(b[i]-'0') * unit
-		unit /= 10
-	}
-	return ns, b[i:]
 }
 
 // noon parses AM or PM.

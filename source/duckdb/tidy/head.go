@@ -14,22 +14,21 @@ const headRows = 200 // number of records that decide the separator and the head
 // row is a copy of a record.
 type row struct {
 	cells  [][]byte
-	blanks int // number of blank lines before it
+	blanks int    // number of blank lines before it
+	buf    []byte // the bytes of all cells
 }
 
-func copyRow(fields [][]byte, blanks int) row {
-	n := 0
+// fill makes r a copy of a record. It reuses the memory of an earlier copy.
+func (r *row) fill(fields [][]byte, blanks int) {
+	r.cells, r.blanks, r.buf = r.cells[:0], blanks, r.buf[:0]
 	for _, f := range fields {
-		n += len(f)
+		r.buf = append(r.buf, f...)
 	}
-	buf := make([]byte, 0, n)
-	r := row{cells: make([][]byte, len(fields)), blanks: blanks}
-	for i, f := range fields {
-		at := len(buf)
-		buf = append(buf, f...)
-		r.cells[i] = buf[at:len(buf):len(buf)]
+	rest := r.buf
+	for _, f := range fields {
+		r.cells = append(r.cells, rest[:len(f):len(f)])
+		rest = rest[len(f):]
 	}
-	return r
 }
 
 // filled returns the number of non-empty cells, and the width up to the last of them.
@@ -102,11 +101,7 @@ type header struct {
 
 // detectHeader examines the first records.
 func detectHeader(rows []row) header {
-	var h header
-	h.width = usualWidth(rows)
-	if len(rows) == 0 {
-		return h
-	}
+	h := header{width: usualWidth(rows)}
 	first := titles(rows, h.width)
 	if !looksLikeHeader(rows[first], rows[first+1:]) {
 		if first == 0 || !numericRow(rows[first]) {
@@ -178,7 +173,7 @@ func titles(rows []row, width int) int {
 
 // typedCell reports whether a cell is a number, a date, a time or a truth value.
 func typedCell(c []byte) bool {
-	_, letter, ok := truth(c)
+	_, letter, ok := parseBool(c)
 	return ok && !letter || isNumber(c) || isTime(c) // n and y are names, too
 }
 
@@ -198,15 +193,10 @@ func familyOf(c []byte) family {
 	return k.family
 }
 
-func numericRow(r row) bool {
-	return slices.ContainsFunc(r.nonEmpty(), typedCell)
-}
+func numericRow(r row) bool { return slices.ContainsFunc(r.nonEmpty(), typedCell) }
 
 // looksLikeHeader compares a record with those below it, column by column.
 func looksLikeHeader(r row, below []row) bool {
-	if names, _ := r.filled(); names == 0 {
-		return false
-	}
 	if len(below) == 0 {
 		return !numericRow(r)
 	}

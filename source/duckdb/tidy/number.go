@@ -16,16 +16,15 @@ const (
 // number is a cell that may be a number, split into parts but not yet converted: the meaning of a comma depends on
 // the whole column.
 type number struct {
-	core     []byte // digits and separators
-	neg      bool
-	percent  bool
-	currency string // as written; "" without one
-	exp      int
-	hasExp   bool
-	bareExp  bool // like 12E5: it might be a code
-	modes    uint8
-	digits   [2]int // before the decimal separator, per mode
-	frac     [2]int // after it
+	core         []byte // digits and separators
+	neg, percent bool
+	currency     string // as written; "" without one
+	exp          int
+	hasExp       bool
+	bareExp      bool // like 12E5: it might be a code
+	modes        uint8
+	digits       [2]int // before the decimal separator, per mode
+	frac         [2]int // after it
 }
 
 func modeIndex(mode uint8) int { return int(mode - 1) }
@@ -45,10 +44,8 @@ func parseNumber(cell []byte) (n number, ok bool) {
 		return n, false
 	}
 	n.core = cell
-	if !plain(cell[0]) || !plain(cell[len(cell)-1]) {
-		if !n.strip() {
-			return n, false
-		}
+	if (!plain(cell[0]) || !plain(cell[len(cell)-1])) && !n.strip() {
+		return n, false
 	}
 	if i := bytes.IndexAny(n.core, "eE"); i > 0 && !n.exponent(i) {
 		return n, false
@@ -189,7 +186,7 @@ func groups(whole []byte, dec byte) (digits int, ok bool) {
 	return digits, sep == 0 || run == 3
 }
 
-// separator recognizes the separators between groups.
+// separator recognises the separators between groups.
 func separator(b []byte) (r, size int) {
 	switch b[0] {
 	case '.', ',', '\'', ' ':
@@ -242,28 +239,20 @@ func (n number) float(mode uint8) (float64, error) {
 // unscaled returns the number as an integer count of 10^-scale. It returns false for ok when the number has more
 // decimals or does not fit.
 func (n number) unscaled(mode uint8, scale int) (v int64, ok bool) {
-	frac := n.frac[modeIndex(mode)]
-	if frac > scale || n.hasExp {
+	zeros := scale - n.frac[modeIndex(mode)]
+	if zeros < 0 || n.hasExp {
 		return 0, false
 	}
-	for _, c := range n.core {
-		if plain(c) {
-			if v > (1<<63-1-int64(c-'0'))/10 {
-				return 0, false
-			}
-			v = v*10 + int64(c-'0')
-		}
+	var buf [96]byte
+	text := n.text(buf[:0], mode)
+	if i := bytes.IndexByte(text, '.'); i >= 0 {
+		text = append(text[:i], text[i+1:]...)
 	}
-	for range scale - frac {
-		if v > (1<<63-1)/10 {
-			return 0, false
-		}
-		v *= 10
+	for range zeros {
+		text = append(text, '0')
 	}
-	if n.neg {
-		v = -v
-	}
-	return v, true
+	v, err := strconv.ParseInt(string(text), 10, 64)
+	return v, err == nil
 }
 
 func (n number) big(mode uint8) (*big.Int, bool) {

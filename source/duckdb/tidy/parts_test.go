@@ -83,7 +83,7 @@ func TestBombs(t *testing.T) {
 		"millions of cells": {
 			book{strings: "<si><t>x</t></si>", rows: row, repeat: 900_000}, "too large when unpacked",
 		},
-		"one sheet as many": {
+		"one sheet listed many times": {
 			book{strings: "<si><t>x</t></si>", rows: row, repeat: 100, sheets: 300}, "as several sheets",
 		},
 		"too many sheets": {book{rows: row, sheets: 501}, "501 sheets"},

@@ -32,9 +32,8 @@ type splitter struct {
 	start, end int // bounds of the unread part of buf
 	eof        bool
 
-	fields  [][]byte // of the last record; valid until the next one
-	scratch []byte   // quoted fields, with their quotes undoubled
-	blanks  int      // number of blank lines before the last record
+	fields [][]byte // of the last record; valid until the next one
+	blanks int      // number of blank lines before the last record
 
 	wide bool // the record has more than maxFields
 
@@ -74,9 +73,7 @@ func (s *splitter) next() ([][]byte, error) {
 	}
 }
 
-func blank(fields [][]byte) bool {
-	return extent(fields) == 0
-}
+func blank(fields [][]byte) bool { return extent(fields) == 0 }
 
 // fill reads more input after the unread part.
 func (s *splitter) fill() error {
@@ -103,7 +100,6 @@ func (s *splitter) fill() error {
 // b, and 0 and true at the end.
 func (s *splitter) parse(b []byte) (n int, ok bool) {
 	s.fields = s.fields[:0]
-	s.scratch = s.scratch[:0]
 	s.pending = 0
 	if len(b) == 0 {
 		return 0, s.eof
@@ -162,9 +158,7 @@ func (s *splitter) scan(b []byte, i int) int {
 // quoted parses the quoted field that begins at i and returns its end j, which is negative when there is no such
 // field. It returns false for ok when it needs more text.
 func (s *splitter) quoted(b []byte, i int) (field []byte, j int, ok bool) {
-	for i < len(b) && b[i] == ' ' {
-		i++
-	}
+	i = len(b) - len(bytes.TrimLeft(b[i:], " "))
 	if i == len(b) || b[i] != '"' {
 		return nil, -1, i < len(b) || s.eof
 	}
@@ -187,44 +181,23 @@ func (s *splitter) quoted(b []byte, i int) (field []byte, j int, ok bool) {
 			j += 2
 			continue
 		}
-		end := s.skipSpaces(b, j+1)
+		end := len(b) - len(bytes.TrimLeft(b[j+1:], " "))
 		if end == len(b) && !s.eof {
 			return nil, 0, false
 		}
 		if end == len(b) || s.endsField(b[end]) {
-			return s.unquote(b[i+1:j], doubled), end, true
+			field = b[i+1 : j]
+			if doubled {
+				field = bytes.ReplaceAll(field, []byte(`""`), []byte(`"`))
+			}
+			return field, end, true
 		}
 		j++ // a doubled quote
 	}
 }
 
-func (s *splitter) skipSpaces(b []byte, i int) int {
-	for i < len(b) && b[i] == ' ' && s.delim != ' ' {
-		i++
-	}
-	return i
-}
-
 func (s *splitter) endsField(c byte) bool {
 	return c == '\n' || c == '\r' || s.delim != 0 && c == s.delim
-}
-
-func (s *splitter) unquote(b []byte, doubled bool) []byte {
-	if !doubled {
-		return b
-	}
-	// The scratch space may move when it grows; fields that point into the old one stay valid.
-	from := len(s.scratch)
-	for len(b) > 0 {
-		k := bytes.Index(b, []byte(`""`))
-		if k < 0 {
-			break
-		}
-		s.scratch = append(s.scratch, b[:k+1]...)
-		b = b[k+2:]
-	}
-	s.scratch = append(s.scratch, b...)
-	return s.scratch[from:len(s.scratch):len(s.scratch)]
 }
 
 // trim removes white space from both ends, including the kinds that spreadsheets use.

@@ -37,7 +37,7 @@ type Counts struct {
 	Remarks int64 // remarks below the table
 }
 
-// Table is an analyzed file. It can be read many times.
+// Table is an analysed file. It can be read many times.
 type Table struct {
 	Columns []Column
 	Notes   []string // the decisions, for people and models
@@ -73,15 +73,9 @@ func (t *Table) Comment() string { return strings.Join(t.Notes, "; ") }
 func Plan(ctx context.Context, path string, limits Limits) (*Table, error) {
 	t := &Table{path: path, omit: make(map[int64]reason)}
 	limits = limits.WithDefaults()
-	info, err := os.Stat(path)
-	switch {
-	case err != nil:
+	_, err := sizeOf(path, limits)
+	if err != nil {
 		return nil, err
-	case info.Size() == 0:
-		return nil, errorf("The file is empty.")
-	case info.Size() > limits.Bytes:
-		return nil, errorf("The file has %d MB; the limit is %d MB. Split it, or convert it to Parquet with fewer "+
-			"columns.", info.Size()>>20, limits.Bytes>>20)
 	}
 	if t.format.encoding, err = detectEncoding(path); err != nil {
 		return nil, err
@@ -99,6 +93,21 @@ func Plan(ctx context.Context, path string, limits Limits) (*Table, error) {
 		return nil, err
 	}
 	return t, t.finish(s, limits)
+}
+
+// sizeOf returns the size of a file, or an error if it is empty or beyond the limit.
+func sizeOf(path string, limits Limits) (int64, error) {
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return 0, err
+	case info.Size() == 0:
+		return 0, errorf("The file is empty.")
+	case info.Size() > limits.Bytes:
+		return 0, errorf("The file has %d MB; the limit is %d MB. Split it, or convert it to Parquet with fewer "+
+			"columns.", info.Size()>>20, limits.Bytes>>20)
+	}
+	return info.Size(), nil
 }
 
 // detectFormat sets the separator and returns the first records.
@@ -137,7 +146,9 @@ func (t *Table) detectFormat() ([]row, error) {
 		if err != nil {
 			return nil, err
 		}
-		rows = append(rows, copyRow(fields, s.blanks))
+		var r row
+		r.fill(fields, s.blanks)
+		rows = append(rows, r)
 	}
 	return rows, nil
 }
@@ -270,10 +281,10 @@ func (t *Table) finish(s *survey, limits Limits) error {
 		s.columns[width-1].dashSeen == 0 && !t.named(width-1) {
 		width-- // there are only separators at the ends of lines
 	}
-	l := lean(s.columns, t.format.delim)
+	preferred := prefer(s.columns, t.format.delim)
 	for i, name := range columnNames(t.head.names, width) {
 		c := Column{Name: name, cells: s.columns[i]}
-		c.decide(l)
+		c.decide(preferred)
 		t.Columns = append(t.Columns, c)
 	}
 	t.count(s)
@@ -286,19 +297,16 @@ func (t *Table) named(i int) bool {
 }
 
 func (t *Table) count(s *survey) {
-	n := Counts{Records: s.records, Titles: int64(len(t.head.titles))}
-	if t.head.names != nil {
-		n.Headers = 1
-	}
+	omitted := map[reason]int64{}
 	for _, why := range t.omit {
-		switch why {
-		case isTotal:
-			n.Totals++
-		case isRemark:
-			n.Remarks++
-		case isRepeat:
-			n.Headers++
-		}
+		omitted[why]++
+	}
+	n := Counts{
+		Records: s.records, Titles: int64(len(t.head.titles)), Headers: omitted[isRepeat], Totals: omitted[isTotal],
+		Remarks: omitted[isRemark],
+	}
+	if t.head.names != nil {
+		n.Headers++
 	}
 	n.Loaded = n.Records - n.Titles - n.Headers - n.Totals - n.Remarks
 	t.Counts = n

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"math/big"
 	"regexp"
 	"slices"
 	"strings"
@@ -24,7 +23,6 @@ type tail struct {
 type held struct {
 	row
 	number int64
-	buf    []byte
 }
 
 // push holds a row back. Once the tail is full, push returns the oldest row, which is valid until the next push.
@@ -35,7 +33,8 @@ func (t *tail) push(number int64, fields [][]byte, blanks int) (old row, ok bool
 		copy(t.rows, t.rows[1:])
 		t.rows = t.rows[:len(t.rows)-1]
 	}
-	slot.fill(number, fields, blanks)
+	slot.number = number
+	slot.fill(fields, blanks)
 	t.rows = append(t.rows, slot)
 	if len(t.rows) > tailRows {
 		return t.rows[0].row, true
@@ -51,20 +50,6 @@ func (t *tail) last() []held {
 	return t.rows
 }
 
-func (h *held) fill(number int64, fields [][]byte, blanks int) {
-	h.number, h.blanks = number, blanks
-	h.buf = h.buf[:0]
-	h.cells = h.cells[:0]
-	for _, f := range fields {
-		h.buf = append(h.buf, f...)
-	}
-	at := 0
-	for _, f := range fields {
-		h.cells = append(h.cells, h.buf[at:at+len(f):at+len(f)])
-		at += len(f)
-	}
-}
-
 var totalLabel = regexp.MustCompile(
 	`(?i)^(grand |sub|overall ` +
 		`)?(total|totals|sum|summe|gesamt|gesamtsumme|gesamtergebnis|insgesamt|zwischensumme|total général|total ` +
@@ -73,7 +58,7 @@ var totalLabel = regexp.MustCompile(
 var subtotalLabel = regexp.MustCompile(
 	`(?i)^((sub-?total|zwischensumme|teilsumme|sous-total|subtotaal)\b|.{1,60}\s(sub-?total|zwischensumme)\s*:?$)`)
 
-// isSubtotal reports whether a row is labeled as a subtotal, wherever in a file it is: its first text is such a
+// isSubtotal reports whether a row is labelled as a subtotal, wherever in a file it is: its first text is such a
 // label, and a number follows.
 func isSubtotal(cells [][]byte) bool {
 	labelled := false
@@ -112,7 +97,7 @@ func isTotalLabel(r row) bool {
 // without a label.
 func isBare(r row) bool {
 	cells := r.nonEmpty()
-	if len(r.cells) < 2 || len(trim(r.cells[0])) > 0 || len(cells) == 0 {
+	if len(r.cells) < 2 || len(trim(r.cells[0])) > 0 {
 		return false
 	}
 	return !slices.ContainsFunc(cells, func(cell []byte) bool { return !isNumber(cell) })
@@ -135,10 +120,7 @@ var remarkWord = regexp.MustCompile(
 // settle classifies the rows held back and records those that are data.
 func (t *Table) settle(ctx context.Context, s *survey, limits Limits) error {
 	rows := s.tail.last()
-	if t.head.names == nil && len(rows) == int(s.records) && len(rows) < 2 {
-		return observeAll(s, rows, t.head.width, limits)
-	}
-	total := -1 // the last row that is labeled as a total or looks like one, if only remarks follow it
+	total := -1 // the last row that is labelled as a total or looks like one, if only remarks follow it
 	for i := len(rows) - 1; i > 0; i-- {
 		if isTotalLabel(rows[i].row) || isBare(rows[i].row) {
 			total = i
@@ -159,32 +141,28 @@ func (t *Table) settle(ctx context.Context, s *survey, limits Limits) error {
 		case found.isTotal():
 			t.omit[rows[total].number] = isTotal
 			for _, r := range rows[total+1:] {
-				t.leaveOut(s, r)
+				t.skipRow(s, r)
 			}
 			data = rows[:total]
 			if found.different > 0 || found.same == 0 {
 				s.tail.total = fmt.Sprintf(
 					"the row %q is called a total, though not all of its numbers are the sums of their columns", label)
 			}
-		case found.bare:
-			total = -1
-		default:
-			s.tail.total = fmt.Sprintf(
-				"the row %q is called a total, but its numbers are not the sums of the columns: it was kept as data",
-				label)
-			total = -1
+		case !found.bare:
+			s.tail.total = fmt.Sprintf("the row %q is called a total, but its numbers are not the sums of the "+
+				"columns: it was kept as data", label)
 		}
 	}
-	if total < 0 {
+	if len(data) == len(rows) {
 		for len(data) > 1 && isRemarkRow(data[len(data)-1].row, t.head.width, false) {
-			t.leaveOut(s, data[len(data)-1])
+			t.skipRow(s, data[len(data)-1])
 			data = data[:len(data)-1]
 		}
 	}
 	return observeAll(s, data, t.head.width, limits)
 }
 
-func (t *Table) leaveOut(s *survey, r held) {
+func (t *Table) skipRow(s *survey, r held) {
 	t.omit[r.number] = isRemark
 	s.tail.remark = clip(r.nonEmpty()[0])
 }
@@ -226,11 +204,11 @@ func (t *Table) compareTotal(ctx context.Context, s *survey, above []held, total
 	if err := observeAll(trial, above, t.head.width, limits); err != nil {
 		return compared{}, err
 	}
-	l := lean(trial.columns, t.format.delim)
+	preferred := prefer(trial.columns, t.format.delim)
 	columns := make([]Column, len(trial.columns))
 	for i := range columns {
 		columns[i] = Column{cells: trial.columns[i]}
-		columns[i].decide(l)
+		columns[i].decide(preferred)
 	}
 	first := above[len(above)-1].number + 1
 	sums := make([]columnSum, len(columns))
@@ -253,50 +231,31 @@ func (t *Table) compareTotal(ctx context.Context, s *survey, above []held, total
 	return found, nil
 }
 
-// columnSum adds up a column. It is exact when the column's numbers are.
+// columnSum adds up the numbers of a column.
 type columnSum struct {
-	exact big.Int
-	float float64
-	n     int64
+	sum float64
+	n   int64
 }
 
 func (s *columnSum) add(c *Column, cell []byte) {
-	v, ok := c.value(cell)
-	if !ok || v == nil {
+	n, ok := parseNumber(trim(cell))
+	if !ok || n.modes&c.mode == 0 {
 		return
 	}
-	s.n++
-	switch v := v.(type) {
-	case int64:
-		s.exact.Add(&s.exact, big.NewInt(v))
-	case Unscaled:
-		s.exact.Add(&s.exact, big.NewInt(int64(v)))
-	case *big.Int:
-		s.exact.Add(&s.exact, v)
-	case float64:
-		s.float += v
-	default:
-		s.n--
+	if v, err := n.float(c.mode); err == nil {
+		s.sum += v
+		s.n++
 	}
 }
 
-// value returns the sum as a number.
-func (s *columnSum) value(c *Column) float64 {
-	if c.Type == Double {
-		return s.float
-	}
-	f, _ := new(big.Float).SetInt(&s.exact).Float64()
-	return f / math.Pow10(c.Scale)
-}
-
-// agree compares a row labeled as a total with the sums, cell by cell. It ignores cells that are not numbers,
+// agree compares a row labelled as a total with the sums, cell by cell. It ignores cells that are not numbers,
 // except the label.
 func agree(columns []Column, sums []columnSum, total row) compared {
 	found := compared{bare: isBare(total)}
 	labelled := found.bare
 	for i, cell := range total.cells[:min(len(total.cells), len(columns))] {
 		cell = trim(cell)
-		if emptiness(cell) != filled {
+		if classifyEmpty(cell) != filled {
 			continue
 		}
 		c := &columns[i]
@@ -333,16 +292,16 @@ func (s *columnSum) isSum(n number, c *Column) bool {
 		return false
 	}
 	decimals := n.frac[modeIndex(c.mode)]
-	slack := 1e-9 * math.Abs(v) // for rounding errors of floating point
+	slack := 1e-9 * max(math.Abs(v), 1) // for rounding errors of floating point
 	if c.Type == Double || decimals < c.Scale {
 		slack += halfUnit(decimals)
 	}
-	return math.Abs(s.value(c)-v) <= slack
+	return math.Abs(s.sum-v) <= slack
 }
 
 func (s *columnSum) isMean(n number, c *Column) bool {
 	v, err := n.float(c.mode)
-	return err == nil && math.Abs(s.value(c)/float64(s.n)-v) <= halfUnit(n.frac[modeIndex(c.mode)])
+	return err == nil && math.Abs(s.sum/float64(s.n)-v) <= halfUnit(n.frac[modeIndex(c.mode)])
 }
 
 // halfUnit returns half a unit of the last decimal written, plus a small margin.

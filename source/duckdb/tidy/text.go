@@ -32,26 +32,23 @@ const (
 	sampleSize = 256 << 10
 )
 
+// encodings maps the names of encodings to those that must be decoded.
+var encodings = map[string]encoding.Encoding{
+	latinName: charmap.Windows1252,
+	utf16LE:   unicode.UTF16(unicode.LittleEndian, unicode.UseBOM),
+	utf16BE:   unicode.UTF16(unicode.BigEndian, unicode.UseBOM),
+	repaired:  unicode.UTF8, // its decoder replaces invalid bytes
+}
+
 // openText opens a file as UTF-8 without a byte order mark.
 func openText(path, enc string) (io.ReadCloser, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
-	var decoder *encoding.Decoder
-	switch enc {
-	case latinName:
-		decoder = charmap.Windows1252.NewDecoder()
-	case utf16LE:
-		decoder = unicode.UTF16(unicode.LittleEndian, unicode.UseBOM).NewDecoder()
-	case utf16BE:
-		decoder = unicode.UTF16(unicode.BigEndian, unicode.UseBOM).NewDecoder()
-	case repaired:
-		decoder = unicode.UTF8.NewDecoder() // replaces invalid bytes
-	}
 	var r io.Reader = f
-	if decoder != nil {
-		r = transform.NewReader(bufio.NewReaderSize(f, 64<<10), decoder)
+	if from, foreign := encodings[enc]; foreign {
+		r = transform.NewReader(bufio.NewReaderSize(f, 64<<10), from.NewDecoder())
 	}
 	b := bufio.NewReaderSize(r, 64<<10)
 	if head, _ := b.Peek(3); bytes.Equal(head, []byte("\xEF\xBB\xBF")) {
@@ -96,7 +93,7 @@ func detectEncoding(path string) (string, error) {
 	}
 }
 
-// foreign recognizes files that are not text, and Unicode encodings other than UTF-8.
+// foreign recognises files that are not text, and Unicode encodings other than UTF-8.
 func foreign(head []byte) (string, error) {
 	for magic, what := range map[string]string{
 		"PK\x03\x04": "a ZIP archive or an Excel workbook", "PAR1": "a Parquet file",

@@ -27,19 +27,14 @@ type Sheet struct {
 // percent sign.
 func Sheets(ctx context.Context, path, dir string, limits Limits) ([]Sheet, error) {
 	limits = limits.WithDefaults()
-	info, err := os.Stat(path)
-	switch {
-	case err != nil:
-		return nil, err
-	case info.Size() == 0:
-		return nil, errorf("The file is empty.")
-	case info.Size() > limits.Bytes:
-		return nil, errorf("The workbook has %d MB; the limit is %d MB.", info.Size()>>20, limits.Bytes>>20)
-	}
-	if err := inspect(ctx, path, info.Size(), limits); err != nil {
+	size, err := sizeOf(path, limits)
+	if err != nil {
 		return nil, err
 	}
-	maxBytes := unpacked(info.Size(), limits)
+	if err := inspect(ctx, path, size, limits); err != nil {
+		return nil, err
+	}
+	maxBytes := unpacked(size, limits)
 	f, err := excelize.OpenFile(path, excelize.Options{
 		UnzipSizeLimit:    maxBytes,
 		UnzipXMLSizeLimit: min(maxInMemory, maxBytes),
@@ -53,16 +48,16 @@ func Sheets(ctx context.Context, path, dir string, limits Limits) ([]Sheet, erro
 		date1904 = *props.Date1904
 	}
 	var sheets []Sheet
-	left := maxBytes // for all sheets together, because one long text may be in every cell
+	out := &bounded{left: maxBytes} // for all sheets together, because one long text may be in every cell
 	for i, name := range f.GetSheetList() {
-		out := filepath.Join(dir, fmt.Sprintf("sheet-%d.csv", i+1))
-		s := sheetWriter{file: f, name: name, date1904: date1904, limits: limits, left: &left}
-		n, err := s.write(ctx, out)
+		file := filepath.Join(dir, fmt.Sprintf("sheet-%d.csv", i+1))
+		s := sheetWriter{file: f, name: name, date1904: date1904, limits: limits, out: out}
+		n, err := s.write(ctx, file)
 		if err != nil {
 			return nil, err
 		}
 		if n > 0 {
-			sheets = append(sheets, Sheet{Name: name, Path: out})
+			sheets = append(sheets, Sheet{Name: name, Path: file})
 		}
 	}
 	if len(sheets) == 0 {
@@ -87,7 +82,7 @@ type sheetWriter struct {
 	name     string
 	date1904 bool
 	limits   Limits
-	left     *int64 // bytes that may still be written
+	out      *bounded
 }
 
 // maxInMemory limits the size of a sheet, and of the texts of all cells, that is read in memory; larger ones are
@@ -111,11 +106,10 @@ func (s sheetWriter) write(ctx context.Context, path string) (rows int64, err er
 	if err != nil {
 		return 0, err
 	}
-	bounds := &bounded{w: out, left: *s.left}
-	w := csv.NewWriter(bounds)
+	s.out.w = out
+	w := csv.NewWriter(s.out)
 	defer func() {
 		w.Flush()
-		*s.left = bounds.left
 		if errors.Is(err, errUnpacks) || errors.Is(w.Error(), errUnpacks) {
 			err = errors.Join(errUnpacks, out.Close())
 			return
@@ -175,7 +169,7 @@ func (s sheetWriter) cell(shown, stored string) string {
 	if len(text) == 0 {
 		return stored
 	}
-	if _, _, ok := truth(text); ok {
+	if _, _, ok := parseBool(text); ok {
 		return shown
 	}
 	number := strconv.FormatFloat(v, 'g', 15, 64)

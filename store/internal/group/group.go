@@ -5,6 +5,7 @@ package group
 
 import (
 	"context"
+	"iter"
 	"sync"
 	"sync/atomic"
 )
@@ -28,6 +29,17 @@ const (
 func (r *Request[T]) Finish(err error) {
 	r.err = err
 	close(r.finished)
+}
+
+// Finish finishes the requests of a transaction with its error, or each with its own refusal.
+func Finish[T any](batch []*Request[T], err error, refusal func(T) error) {
+	for _, r := range batch {
+		if err != nil {
+			r.Finish(err)
+		} else {
+			r.Finish(refusal(r.Item))
+		}
+	}
 }
 
 // Queue is a queue of writes. Several goroutines may call Do; only the writer's may call Next and Idle.
@@ -71,6 +83,22 @@ func (q *Queue[T]) Do(ctx context.Context, item T) (ok bool, err error) {
 	}
 	return true, r.err
 }
+
+// Batches yields the batches of Next until the queue is closed and empty, without the empty ones. It calls filter for
+// the function together of each batch.
+func (q *Queue[T]) Batches(max int, filter func() func(T) bool) iter.Seq[[]*Request[T]] {
+	return func(yield func([]*Request[T]) bool) {
+		for {
+			batch := q.Next(max, filter())
+			if batch == nil || len(batch) > 0 && !yield(batch) {
+				return
+			}
+		}
+	}
+}
+
+// All is the function together of batches that can have any write.
+func All[T any](T) bool { return true }
 
 // Next waits for a write and returns a batch of up to max waiting writes. It calls together for each write in turn;
 // writes for which that returns false are the first of the next batch. The batch is empty but not nil if all waiting

@@ -140,7 +140,7 @@ export function scenarios({ Chat, ai, major, strict }) {
     await agrees(page);
   });
 
-  test('a tool of the browser: the run is parked and goes on', async () => {
+  test('a tool of the browser: the run parks and resumes', async () => {
     const page = open({
       sendAutomaticallyWhen: calls,
       onToolCall: ({ toolCall }) => {
@@ -223,6 +223,17 @@ export function scenarios({ Chat, ai, major, strict }) {
     assert.match(page.text(), /^Done\. pick gave \{"result":"r1".*; pick gave two\.$/);
   });
 
+  test('a chat under a new id brings its texts along', async () => {
+    const old = open();
+    await old.chat.sendMessage({ text: 'say The code is 4711.' });
+    const page = open({ messages: structuredClone(old.chat.messages) });
+    await page.chat.sendMessage({ text: 'say Continued.' });
+    const { turns } = (await log(page)).find((e) => e.kind === 'imported').body;
+    assert.deepEqual(turns, [{ role: 'user', text: 'say The code is 4711.' }, { role: 'assistant', text: 'The code is 4711.' }]);
+    await page.chat.sendMessage({ text: 'say Again.' });
+    assert.equal((await log(page)).filter((e) => e.kind === 'imported').length, 1);
+  });
+
   test('the user sends a message while a browser tool runs', async () => {
     const page = open();
     await page.chat.sendMessage({ text: 'call pick {}' });
@@ -243,7 +254,7 @@ export function scenarios({ Chat, ai, major, strict }) {
   test('a tool of the browser that must be approved', async () => {
     let ran = 0;
     const page = open({
-      dialect: major >= 6 ? major : undefined, sendAutomaticallyWhen: calls,
+      dialect: major, sendAutomaticallyWhen: calls,
       onToolCall: ({ toolCall }) => {
         if (toolCall.toolName === 'draw') {
           ran++;
@@ -263,11 +274,21 @@ export function scenarios({ Chat, ai, major, strict }) {
     await quiet(page, 3);
   });
 
+  test('a page that states no dialect is told about an approval', async () => {
+    const page = open();
+    await page.chat.sendMessage({ text: 'call drop {"n":3}' });
+    assert.match(page.text(), /^The call of drop needs your approval\..*send another message/);
+    await agrees(page);
+    await page.chat.sendMessage({ text: 'say Never mind.' });
+    assert.equal(page.text(), 'Never mind.');
+  });
+
   for (const approved of [true, false]) {
     const gave = approved ? 'drop gave dropped {"n":3}' : 'drop gave error: The user declined: too risky';
 
     test(`approval by a call, ${approved ? 'given' : 'denied'}`, async () => {
-      const page = open({ sendAutomaticallyWhen: calls });
+      const page = open({ dialect: 5, sendAutomaticallyWhen: calls });
+      page.dialectQuery = '?dialect=5';
       await page.chat.sendMessage({ text: 'call drop {"n":3}' });
       assert.equal(page.part('tool-drop').state, 'input-available');
       const ask = page.part('tool-ask_approval');
@@ -300,7 +321,8 @@ export function scenarios({ Chat, ai, major, strict }) {
   }
 
   test('two approvals, and always', async () => {
-    const page = open({ sendAutomaticallyWhen: calls });
+    const page = open({ dialect: 5, sendAutomaticallyWhen: calls });
+    page.dialectQuery = '?dialect=5';
     await page.chat.sendMessage({ text: 'call drop {"n":1}\nthen\ncall drop {"n":2}' });
     await page.answer('ask_approval', page.part('tool-ask_approval').toolCallId, { approved: true, always: true });
     await page.idle(2);
@@ -533,7 +555,7 @@ export function scenarios({ Chat, ai, major, strict }) {
     await refused(res, 400, /duplicated/);
   });
 
-  test('somebody else sees nothing', async () => {
+  test('another user sees nothing', async () => {
     const page = open();
     await page.chat.sendMessage({ text: 'say Mine.' });
     const theirs = { headers: { authorization: `Bearer ${otherKey}` } };

@@ -4,8 +4,8 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/footnotehq/footnote/internal/spelling"
 	"github.com/footnotehq/footnote/source"
-	"github.com/footnotehq/footnote/tool/internal/spelling"
 )
 
 // Messages of the engines for a name that does not exist. The first group is the name.
@@ -81,8 +81,7 @@ func didYouMean(names []string) string {
 // columnHint considers the columns of the tables that the statement names.
 func columnHint(name, sql string, s source.Schema) string {
 	last := name[strings.LastIndex(name, ".")+1:]
-	var names []string
-	var columns []string
+	var names, columns []string
 	sql = strings.ToLower(sql)
 	for _, t := range s.Tables {
 		if !strings.Contains(sql, strings.ToLower(t.Name)) {

@@ -13,9 +13,9 @@ import (
 
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/internal/reply"
+	"github.com/footnotehq/footnote/internal/spelling"
 	"github.com/footnotehq/footnote/source"
 	"github.com/footnotehq/footnote/tool"
-	"github.com/footnotehq/footnote/tool/internal/spelling"
 )
 
 // Sources finds an open source by name. It is called only with names of the conversation's own sources.
@@ -76,10 +76,9 @@ func unreachable(call tool.Call, err error) tool.Output {
 // Name returns the name of the source that a call refers to: want, if the conversation has it, or the only source
 // if want is empty. The error is a tool.Refusal: for a call that could mean several sources, none is chosen.
 func Name(call tool.Call, want string) (string, error) {
-	if len(call.Sources) == 0 {
-		return "", tool.Refusef("This conversation has no data source.")
-	}
 	switch {
+	case len(call.Sources) == 0:
+		return "", tool.Refusef("This conversation has no data source.")
 	case want == "" && len(call.Sources) == 1:
 		return call.Sources[0], nil
 	case want == "":
@@ -87,10 +86,8 @@ func Name(call tool.Call, want string) (string, error) {
 			"This conversation has several sources: say in source which one is meant. The sources are: %s.",
 			strings.Join(call.Sources, ", "))
 	}
-	for _, name := range call.Sources {
-		if strings.EqualFold(name, want) {
-			return name, nil
-		}
+	if i := slices.IndexFunc(call.Sources, func(s string) bool { return strings.EqualFold(s, want) }); i >= 0 {
+		return call.Sources[i], nil
 	}
 	return "", tool.Refusef("There is no source named %q. The sources are: %s.", clip(want),
 		strings.Join(call.Sources, ", "))
@@ -98,8 +95,7 @@ func Name(call tool.Call, want string) (string, error) {
 
 // Source opens the source that a call refers to.
 func Source(sources Sources, call tool.Call, want string) (name string, src source.Source, err error) {
-	name, err = Name(call, want)
-	if err != nil {
+	if name, err = Name(call, want); err != nil {
 		return "", nil, err
 	}
 	src, err = sources.Source(name)

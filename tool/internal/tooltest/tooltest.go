@@ -86,9 +86,7 @@ func (s *Source) sqliteTables(t testing.TB) []source.Table {
 		table := source.Table{Name: row[0].(string), View: row[1] == "view", Rows: -1}
 		for _, c := range s.all(t, `SELECT name, type, "notnull", pk FROM pragma_table_info(?)`, table.Name) {
 			col := source.Column{
-				Name:     c[0].(string),
-				Type:     c[1].(string),
-				Nullable: c[2] == int64(0) && c[3] == int64(0),
+				Name: c[0].(string), Type: c[1].(string), Nullable: c[2] == int64(0) && c[3] == int64(0),
 			}
 			col.Kind = Kind(col.Type)
 			table.Columns = append(table.Columns, col)

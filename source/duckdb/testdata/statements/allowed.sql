@@ -340,6 +340,10 @@ SELECT 'nan'::DOUBLE, 'inf'::DOUBLE, NULL, TRUE
 SELECT '12345678-1234-1234-1234-123456789abc'::UUID, '\x00\xFF'::BLOB, '101'::BIT
 ----
 [["12345678-1234-1234-1234-123456789abc","blob, 2 bytes","101"]]
+==== bits, blobs and intervals in lists and structs
+SELECT ['101'::BIT, NULL], {'b': '1'::BIT, 'x': '\x00'::BLOB, 'i': INTERVAL 1 DAY}, MAP {'0'::BIT: '11'::BIT}
+----
+[["[\"101\",null]","{\"b\":\"1\",\"i\":\"1 day\",\"x\":\"blob, 1 byte\"}","{\"0\":\"11\"}"]]
 ==== decimals stay exact
 SELECT 0.1 + 0.2, 1.10::DECIMAL(18, 2) * 3, (-0.05)::DECIMAL(4, 2)
 ----

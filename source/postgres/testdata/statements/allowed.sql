@@ -40,6 +40,11 @@ SELECT round(stddev(total)::numeric, 2), round(corr(id, total)::numeric, 2) FROM
 SELECT array_agg(id ORDER BY id), ARRAY['a"b', NULL, 'c,d'], ARRAY[[1, 2], [3, 4]], '{}'::text[], ARRAY[1.50, 2], ARRAY[true, false] FROM orders
 ----
 [["[10,11,12,13,14]","[\"a\\\"b\",null,\"c,d\"]","[[1,2],[3,4]]","[]","[1.50,2]","[true,false]"]]
+==== arrays with bounds, several dimensions and quoted texts
+SELECT '[0:1]={1,2}'::int[], '{{{1},{NULL}},{{3},{4}}}'::int[], '{"NULL",NULL,""," x ","\\"}'::text[],
+  ARRAY['{"a": [1]}'::jsonb], '{}'::int[]
+----
+[["[1,2]","[[[1],[null]],[[3],[4]]]","[\"NULL\",null,\"\",\" x \",\"\\\\\"]","[{\"a\": [1]}]","[]"]]
 ==== array subscripts
 SELECT (ARRAY[1, 2, 3])[2], (ARRAY[1, 2, 3])[2:3], 2 = ANY (ARRAY[1, 2])
 ----

@@ -12,6 +12,7 @@ export interface Session {
   version: string;
   offline: boolean;
   offline_hint?: string;
+  query_seconds?: number; // the longest time for a query
   /** What the server offers. Modules of the app have keys of their own. */
   features: { duckdb: boolean; coder: boolean; uploads: boolean; [module: string]: boolean | undefined };
 }
@@ -25,6 +26,7 @@ export interface ConversationHead {
   state: RunState;
   created: string;
   updated: string;
+  excerpt?: string; // of a message that a search found
 }
 
 /** A conversation with figures that the server computes from its log. */
@@ -34,6 +36,7 @@ interface ConversationDetails extends ConversationHead {
     output_tokens: number;
     cache_read_tokens: number;
     cache_write_tokens: number;
+    weighted_tokens: number;
     cost_usd: number;
   };
   messages: number;
@@ -44,7 +47,9 @@ export interface Assistant {
   name: string;
   title: string;
   description: string;
+  examples?: string[]; // requests to begin with
   model: string;
+  default_tier?: string; // answers when none is chosen
   tiers?: { name: string; model: string; multiplier: number }[];
   tools?: { name: string; label?: string; family?: string; side: string; read_only: boolean; verdict: string }[];
   available: boolean;
@@ -114,13 +119,20 @@ export interface ResultPage {
   rows: Cell[][];
 }
 
+/** Where a row of a calculated result comes from. Rows count from 0; there are none if they are not known. */
+export interface Origins {
+  columns: { name: string; formula?: string; reads: { result: string; column: string }[] }[];
+  rows: { result: string; rows: number[]; count: number }[];
+}
+
 interface QueryAnswer {
   result: { id?: string; columns: Column[]; rows: Cell[][]; row_count: number; truncated?: boolean; ms: number };
 }
 
 export interface Budget {
   limit_tokens?: number;
-  used_tokens: number;
+  tokens: number; // as the models counted them
+  used_tokens: number; // weighted
   used_today?: number; // of limit_tokens
   left_tokens?: number;
   resets?: string;
@@ -142,6 +154,7 @@ export interface PersonDay {
   input_tokens: number;
   cached_tokens: number;
   output_tokens: number;
+  weighted_tokens: number;
   cost_usd: number;
   cost_is_upper_bound?: boolean;
 }
@@ -156,6 +169,7 @@ export interface AskedQuestion {
   outcome: "running" | "finished" | "failed" | "stopped";
   code?: string;
   tokens: number;
+  weighted_tokens: number;
   cost_usd: number;
   ms: number;
 }
@@ -212,12 +226,17 @@ export interface ToolAnswer {
   statements?: { sql: string; outcome: "executed" | "refused" | "failed" | "timed_out"; row_count?: number }[];
 }
 
-type TurnBody =
+/** A turn that asks for an answer. The tier applies from it on. */
+export type Asking = (
   | { text: string; context?: Context; client_id?: string }
-  | { answers: ToolAnswer[] }
-  | { approvals: { call_id: string; approved: boolean; reason?: string; always?: boolean }[] }
   | { edit: { seq: number; text: string } }
-  | { regenerate: true };
+  | { regenerate: true }
+) & { tier?: string };
+
+type TurnBody =
+  | Asking
+  | { answers: ToolAnswer[] }
+  | { approvals: { call_id: string; approved: boolean; reason?: string; always?: boolean }[] };
 
 /** A failed call, with a message to show. The status is 0 if there was no response. */
 export class ApiError extends Error {
@@ -235,10 +254,14 @@ export class ApiError extends Error {
 /** Returns the message to show for a caught error. */
 export function errorMessage(err: unknown): string {
   if (err instanceof ApiError) return err.message;
-  return "Something in this page failed. Reload it, and tell the operator if it happens again.";
+  return "Something went wrong on this page. Reload it, and tell your administrator if it happens again.";
 }
 
-const unreachable = "The server does not answer. It may be starting, or the network is down.";
+/** The message of a request without a response. */
+export function unreachable(): string {
+  const address = globalThis.location ? ` at ${location.host}` : "";
+  return `Can't reach the server${address}. Check your network, and that Footnote is running.`;
+}
 
 let onUnauthorized = () => {};
 /** Sets the function to call when the server requires a key. */
@@ -271,8 +294,8 @@ export async function request(
     });
   } catch (err) {
     if (signal?.aborted) throw err;
-    if (limit.aborted) throw new ApiError(0, "timeout", "The server took too long to answer. Try again.");
-    throw new ApiError(0, "unreachable", unreachable);
+    if (limit.aborted) throw new ApiError(0, "timeout", "The server took too long to respond. Try again.");
+    throw new ApiError(0, "unreachable", unreachable());
   }
   if (!res.ok) throw await errorFrom(res);
   return res;
@@ -369,6 +392,12 @@ export const api = {
   },
   query: (source: string, body: { sql: string; conversation?: string; replaces?: string }, signal?: AbortSignal) =>
     json<QueryAnswer>(`/api/sources/${enc(source)}/query`, { method: "POST", body, signal }),
+  /** Runs a statement over stored results of a conversation. */
+  runCalculation: (conversation: string, body: { sql: string; replaces?: string }, signal?: AbortSignal) =>
+    json<QueryAnswer>(`/api/conversations/${enc(conversation)}/calculations`, { method: "POST", body, signal }),
+  /** Says where a row of a calculated result comes from. */
+  origins: (conversation: string, id: string, row: number) =>
+    json<Origins>(`/api/results/${enc(`${conversation}.${id}`)}/origins?row=${row}`),
   /** Records a query that ran in the browser as a new version of a result. */
   recordLocalQuery: (
     conversation: string,
@@ -385,7 +414,7 @@ export const api = {
 
   result: (conversation: string, id: string, offset = 0, limit = 1000, signal?: AbortSignal) =>
     json<ResultPage>(`/api/results/${enc(`${conversation}.${id}`)}?offset=${offset}&limit=${limit}`, { signal }),
-  resultUrl: (conversation: string, id: string, format: "csv" | "xlsx" | "json" | "arrow") =>
+  resultUrl: (conversation: string, id: string, format: "csv" | "xlsx" | "json" | "parquet" | "arrow") =>
     `/api/results/${enc(`${conversation}.${id}`)}?format=${format}`,
 
   feedback: (conversation: string, seq: number, good: boolean, words?: string) =>

@@ -5,6 +5,7 @@ import { errorMessage } from "../api/client";
 import { IconButton } from "../ui/Button";
 import { Icon } from "../ui/Icon";
 import { Menu } from "../ui/Menu";
+import { weightHint } from "./TierMenu";
 import { draft, keepDraft } from "./drafts";
 import { matchingTables, mentionAt, contextOf, useTables, onTableNamed, type TableName } from "./mentions";
 
@@ -264,7 +265,7 @@ export const chip =
 function Choices({ now, set, assistants, sources }: NonNullable<Props["choice"]>) {
   const assistant = assistants.find((a) => a.name === now.assistant) ?? assistants.find((a) => a.available);
   const tiers = assistant?.tiers ?? [];
-  const tier = now.tier;
+  const tier = now.tier ?? assistant?.default_tier;
   const some = now.sources ?? [];
   return (
     <>
@@ -323,20 +324,13 @@ function Choices({ now, set, assistants, sources }: NonNullable<Props["choice"]>
             ...(tiers.length > 1
               ? [
                   {
-                    title: "Effort",
-                    items: [
-                      {
-                        label: "Assistant's default",
-                        checked: tier === undefined,
-                        onSelect: () => set({ ...now, tier: undefined }),
-                      },
-                      ...tiers.map((t) => ({
-                        label: capital(t.name),
-                        checked: t.name === tier,
-                        hint: t.multiplier === 1 ? undefined : `Counts ${t.multiplier} times`,
-                        onSelect: () => set({ ...now, tier: t.name }),
-                      })),
-                    ],
+                    title: "Model",
+                    items: tiers.map((t) => ({
+                      label: capital(t.name),
+                      checked: t.name === tier,
+                      hint: weightHint(t.multiplier),
+                      onSelect: () => set({ ...now, tier: t.name }),
+                    })),
                   },
                 ]
               : []),

@@ -1,5 +1,9 @@
-/** Downloads a file from this server. */
-export function download(url: string, name = ""): void {
+/** Downloads a file from this server. The title, if there is one, names the file. */
+export function download(url: string, title = ""): void {
+  start(title ? `${url}&name=${encodeURIComponent(slug(title))}` : url);
+}
+
+function start(url: string, name = ""): void {
   const a = document.createElement("a");
   a.href = url;
   a.download = name;
@@ -9,16 +13,14 @@ export function download(url: string, name = ""): void {
 /** Saves data as a file. */
 export function save(data: Blob, name: string): void {
   const url = URL.createObjectURL(data);
-  download(url, name);
+  start(url, name);
   setTimeout(() => URL.revokeObjectURL(url), 10_000);
 }
 
 /** Makes a file name from a title. */
-export function fileName(title: string, extension: string): string {
-  const words = title
-    .toLowerCase()
-    .replace(/[^\p{L}\p{N}]+/gu, "-")
-    .replace(/^-+|-+$/g, "")
-    .slice(0, 60);
-  return `${words || "result"}.${extension}`;
+export const fileName = (title: string, extension: string): string => `${slug(title)}.${extension}`;
+
+function slug(title: string): string {
+  const words = title.toLowerCase().replace(/[^\p{L}\p{N}]+/gu, "-");
+  return words.slice(0, 60).replace(/^-+|-+$/g, "") || "result";
 }

@@ -10,6 +10,12 @@ export function plural(n: number, one: string, many = `${one}s`): string {
   return `${count(n)} ${n === 1 ? one : many}`;
 }
 
+/** Returns a number of tokens, with how many of them count against limits if their tier weighs them. */
+export function tokensWithWeight(tokens: number, weighted: number): string {
+  const counted = plural(tokens, "token");
+  return weighted > tokens ? `${counted}, counting as ${count(weighted)}` : counted;
+}
+
 /** 840 ms, 3.2 s, 1 min 5 s. */
 export function duration(ms: number): string {
   if (ms < 100) return `${Math.max(0, Math.round(ms))} ms`;
@@ -65,21 +71,15 @@ export function clock(time: string): string {
   return new Date(time).toLocaleTimeString("en-GB", { hour: "2-digit", minute: "2-digit" });
 }
 
-/** Formats a cell. Integers below 10,000 have no thousands separator, because they may be years. */
-export function cell(v: unknown, kind?: string): string {
-  if (v === null || v === undefined) return "";
-  if (typeof v === "number")
-    return Number.isInteger(v) && Math.abs(v) < 10_000
-      ? String(v)
-      : v.toLocaleString("en-US", { maximumFractionDigits: 6 });
-  if (kind === "decimal" && typeof v === "string" && /^-?\d{4,}(\.\d+)?$/.test(v))
-    return v.replace(/\B(?=(\d{3})+(?!\d)(?=\.|$))/g, ",");
-  return String(v);
-}
-
 /** Returns the name of a result in texts for people: "result 1" for r1. */
 export function resultName(id: string): string {
   return id.replace(/^r(?=\d+$)/, "result ");
+}
+
+/** Says where the rows of a result come from. */
+export function originOf(r: { source?: string; parents?: string[] }): string {
+  if (r.parents?.length) return `calculated from ${r.parents.map(resultName).join(" and ")}`;
+  return r.source === "client" ? "in this browser" : (r.source ?? "");
 }
 
 /** Capitalises the first letter. */

@@ -1,7 +1,7 @@
 // The addresses of the app: / is a new question, /c/{id} a conversation, /c/{id}/{result} one of its results. The query
 // says what the right pane shows: ?view=sql. /usage shows administrators everyone's usage. Every other address is the
-// page of a module; ?talk= names the conversation beside it.
-import { useSyncExternalStore } from "react";
+// page of a module, or leads nowhere; ?talk= names the conversation beside a module's page.
+import { useSyncExternalStore, type MouseEvent } from "react";
 
 export const views = ["chart", "table", "sql", "trace", "data", "files"] as const;
 export type View = (typeof views)[number];
@@ -12,7 +12,7 @@ export interface Route {
   view?: View;
   /** What is selected within the view: a table in the data browser, or a file. */
   at?: string;
-  /** The segments of a module's address. `conversation` is then the one beside the module's page. */
+  /** The segments of any other address. `conversation` is then the one beside the module's page. */
   page?: readonly string[];
   /** The page with everyone's usage, for administrators. */
   usage?: boolean;
@@ -22,9 +22,9 @@ export function parse(url: string): Route {
   const { pathname, searchParams } = new URL(url, "http://page");
   const route: Route = {};
   const segments = pathname.split("/").filter(Boolean).map(decode);
-  if (segments[0] === "c") {
+  if (segments[0] === "c" && (segments.length === 2 || segments.length === 3)) {
     [, route.conversation, route.result] = segments;
-  } else if (segments[0] === "usage") {
+  } else if (segments[0] === "usage" && segments.length === 1) {
     route.usage = true;
   } else if (segments.length) {
     route.page = segments;
@@ -89,4 +89,12 @@ export function useRoute(): Route {
     listeners.add(f);
     return () => listeners.delete(f);
   }, route);
+}
+
+/** Follows a link within the app. A click with a modifier key is left to the browser, which opens a new tab. */
+export function follow(e: MouseEvent, to: Route, then?: () => void): void {
+  if (e.ctrlKey || e.metaKey || e.shiftKey || e.button !== 0) return;
+  e.preventDefault();
+  go(to);
+  then?.();
 }

@@ -74,6 +74,24 @@ test("finished turns keep their identity while the next one runs", () => {
   expect(c.live?.blocks[0]?.text).toHaveLength(199);
 });
 
+test("each turn has the tier that answers it", () => {
+  const c = play(
+    log<Kind>(
+      ["opened", { assistant: "explore", model: "middle", tier: "high" }],
+      ["user_message", { text: "a" }],
+      ["run_started", { door: "app", weight: 3 }],
+      ["run_finished", { reason: "end_turn", millis: 1 }],
+      ["user_message", { text: "b" }],
+      ["run_started", { door: "app", choice: { model: "small", tier: "low" } }],
+    ),
+  );
+  expect(c.turns.map((t) => [t.tier, t.weight])).toEqual([
+    ["high", 3],
+    ["low", undefined],
+  ]);
+  expect([c.tier, c.model]).toEqual(["low", "small"]);
+});
+
 describe("growing messages", () => {
   test("are replaced by the finished message", () => {
     let c = play(log(["user_message", { text: "q" }], ["run_started", { door: "app" }]));

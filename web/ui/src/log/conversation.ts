@@ -41,6 +41,7 @@ export interface ToolPart {
   /** How to show the call. Undefined in older logs; see log/tools. */
   tool?: CalledTool;
   input: unknown;
+  began?: string; // when the model asked for it
   state: ToolState;
   /** The approval that the call waits or waited for. */
   approval?: { id: string; approved?: boolean; reason?: string };
@@ -83,6 +84,8 @@ export interface Turn {
   deadline?: string; // a parked run waits until then
   reason?: string; // why a finished run ended
   model?: string;
+  tier?: string;
+  weight?: number; // how often each of its tokens counts; undefined: once
   usage?: Usage;
   cost?: Cost;
   millis?: number;
@@ -125,7 +128,7 @@ export interface Conversation {
   last: number; // seq of the newest event
   assistant?: string;
   model?: string;
-  tier?: string; // undefined for the assistant's own model
+  tier?: string; // undefined for an assistant without tiers
   sources: readonly string[];
   title: string;
   /** What the page of a module showed when the newest question was asked. */
@@ -137,6 +140,11 @@ export interface Conversation {
 
 export function empty(id: string): Conversation {
   return { id, last: 0, sources: [], title: "", turns: [], results: {} };
+}
+
+/** Returns the tokens of an answer, as the model counted them. */
+export function tokensOf({ usage: u }: Turn): number {
+  return u ? u.input + u.output + (u.cache_read ?? 0) + (u.cache_write_5m ?? 0) + (u.cache_write_1h ?? 0) : 0;
 }
 
 /** Applies an event. Ignores an event that was applied before. */
@@ -162,11 +170,14 @@ function reduce(c: Conversation, ev: LogEvent): Conversation {
       return { ...c, turns: [...c.turns, ...importedTurns(ev.seq, ev.time, ev.body.turns)] };
     case "user_message":
       return asked(ev.body.where ? { ...c, where: ev.body.where } : c, ev.seq, ev.time, ev.run, ev.body.text);
-    case "run_started":
-      return withLast(c, (t) => ({ ...t, run: ev.run, state: "running" }));
+    case "run_started": {
+      const { choice, weight } = ev.body;
+      const next = choice ? { ...c, model: choice.model, tier: choice.tier } : c;
+      return withLast(next, (t) => ({ ...t, run: ev.run, state: "running", tier: next.tier, weight }));
+    }
     case "assistant_message": {
       const { blocks, tools, step } = ev.body;
-      const parts = blocks.flatMap((b, i) => part(b, ev.seq, `${ev.run}.${step}.${i}`, tools));
+      const parts = blocks.flatMap((b, i) => part(b, ev, `${ev.run}.${step}.${i}`, tools));
       return endLive(
         withLast(c, (t) => ({ ...t, model: ev.body.model, parts: [...t.parts, ...parts] })),
         ev.run,
@@ -273,7 +284,7 @@ function importedTurns(seq: number, time: string, said: { role: string; text: st
   return turns;
 }
 
-function part(b: Block, seq: number, key: string, tools?: Record<string, CalledTool>): Part[] {
+function part(b: Block, { seq, time }: LogEvent, key: string, tools?: Record<string, CalledTool>): Part[] {
   switch (b.type) {
     case "text":
       return b.text ? [{ kind: "text", key, seq, text: b.text }] : [];
@@ -284,7 +295,7 @@ function part(b: Block, seq: number, key: string, tools?: Record<string, CalledT
     case "mcp_tool_use": {
       const name = b.name ?? "";
       const tool = tools && (tools[name] ?? {});
-      return [{ kind: "tool", key: b.id ?? key, seq, name, tool, input: b.input, state: "running" }];
+      return [{ kind: "tool", key: b.id ?? key, seq, name, tool, input: b.input, began: time, state: "running" }];
     }
     default:
       return [];

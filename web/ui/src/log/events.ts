@@ -12,6 +12,7 @@ export interface StoredResult {
   id: string; // r1, r2, … unique in its conversation
   source?: string;
   sql?: string;
+  parents?: string[]; // ids of the results that a calculated one was computed from
   columns: Column[];
   row_count: number;
   truncated?: boolean;
@@ -28,6 +29,7 @@ export interface Cite {
   formula?: string;
   value?: string;
   confidence: number;
+  marked?: boolean; // the model named the cell or formula, and it was verified
 }
 
 export interface Unresolved {
@@ -121,7 +123,14 @@ export interface Bodies {
   };
   approval_asked: { approval_id: string; call_id: string };
   approval_given: { approval_id: string; call_id: string; approved: boolean; reason?: string; user?: string };
-  run_started: { door: string; on_disconnect?: string; request_id?: string };
+  run_started: {
+    door: string;
+    on_disconnect?: string;
+    request_id?: string;
+    /** The model from this run on, if another tier or effort was chosen. */
+    choice?: { model: string; tier?: string; effort?: string };
+    weight?: number; // how often each token counts; undefined: once
+  };
   run_parked: { calls: string[]; deadline: string };
   run_resumed: { attempt: number; reason: string };
   run_finished: Ended & { reason: string };

@@ -1,7 +1,7 @@
 // The logs that are open in this page. While a log is shown, the page follows it: it reads events and deltas from the
 // server, and reconnects if the connection is lost. Everything that arrives within a frame is rendered at once.
 import { useSyncExternalStore } from "react";
-import { ApiError, errorFrom, errorMessage } from "../api/client";
+import { ApiError, unreachable, errorFrom, errorMessage } from "../api/client";
 import { retryFailed } from "../api/load";
 import { read, type Message } from "../api/sse";
 import { applyDelta, applyEvent, empty, type Conversation } from "./conversation";
@@ -45,6 +45,11 @@ export class Log {
     this.listeners.add(f);
     return () => this.listeners.delete(f);
   };
+
+  /** Says which assistant a new conversation was opened with, until its first event arrives. */
+  opened(assistant: string): void {
+    if (this.now.last === 0) this.now = { ...this.now, assistant };
+  }
 
   /** Reads the log until the returned function is called. */
   follow(): () => void {
@@ -137,7 +142,7 @@ export class Log {
         cache: "no-store",
       });
     } catch {
-      throw new ApiError(0, "unreachable", "The server does not answer.");
+      throw new ApiError(0, "unreachable", unreachable());
     }
     if (!res.ok) throw await errorFrom(res);
     connected();
@@ -196,6 +201,16 @@ export function useLog<T>(log: Log, pick: (c: Conversation) => T): T {
   return useSyncExternalStore(log.subscribe, () => pick(log.conversation()));
 }
 
-export function useConnection(log: Log): Connection {
-  return useSyncExternalStore(log.subscribe, log.connection);
+export function useConnection(log: Log | undefined): Connection {
+  return useSyncExternalStore(log?.subscribe ?? never, log?.connection ?? noConnection);
+}
+
+const off: Connection = { state: "off" };
+const noConnection = () => off;
+const never = () => () => {};
+
+/** Reports whether a conversation does not exist, or belongs to another user. */
+export function useMissing(log: Log | undefined): boolean {
+  const connection = useConnection(log);
+  return connection.state === "refused" && connection.status === 404;
 }

@@ -1,13 +1,13 @@
 // The chart of one symbol and timeframe, with tools around it, the chat to the left and the drawings to the right.
-// `doc` is the document with the drawings, `held` has the tool and the selected drawing, `place` the part of the chart
-// to show, `parts` the chart itself, and `actions` what keys, menus and buttons do.
+// `doc` is the document with the drawings, `interaction` has the tool and the selected drawing, `place` the part of the
+// chart to show, `parts` the chart itself, and `actions` what keys, menus and buttons do.
 import { Suspense, useCallback, useEffect, useRef, useState, useSyncExternalStore } from "react";
-import { lazyComponent } from "../lib/later";
+import { lazyComponent } from "../lib/lazy";
 import { useWide } from "../lib/media";
 import { go, type Route } from "../lib/router";
 import { Boundary } from "../ui/Boundary";
 import { docOf, type Doc } from "./doc";
-import { chartActions } from "./does";
+import { chartActions } from "./actions";
 import { Edit } from "./Edit";
 import { Frame } from "./Frame";
 import { GoTo } from "./GoTo";
@@ -19,55 +19,57 @@ import { RangeBar } from "./RangeBar";
 import { Side } from "./Side";
 import { Stage } from "./Stage";
 import { TopBar } from "./TopBar";
-import type { SymbolInfo, Timeframe } from "./types";
+import { timeframes, type SymbolInfo, type Timeframe } from "./types";
 import { useBoard, type Parts } from "./useBoard";
-import { useHeld, type Held } from "./useHeld";
+import { useInteraction, type Interaction } from "./useInteraction";
 import { usePlace } from "./usePlace";
-import { openTalk, useTalk, type Talking } from "./useTalk";
+import { openChat, useChat, type ChatState } from "./useChat";
 
-const Talk = lazyComponent(() => import("./Talk"));
+const Chat = lazyComponent(() => import("./Chat"));
 
 interface Props {
   info: SymbolInfo;
   symbols: readonly SymbolInfo[];
   timeframe: Timeframe;
   at: Route;
+  /** Whether the conversation to show is known. */
+  chatKnown: boolean;
 }
 
-export function Board({ info, symbols, timeframe, at }: Props) {
+export function Board({ info, symbols, timeframe, at, chatKnown }: Props) {
   const doc = docOf(info.symbol);
   const state = useSyncExternalStore(doc.subscribe, doc.get);
   useEffect(() => doc.open(), [doc]);
-  const held = useHeld();
-  const { chosen } = held;
+  const interaction = useInteraction();
+  const { chosen } = interaction;
   const place = usePlace(info, timeframe, at);
   const el = useRef<HTMLDivElement>(null);
   const parts = useBoard(el, info, timeframe, doc, chosen, {
-    onChoose: held.choose,
-    onEdit: held.edit,
-    onDone: () => held.take(undefined),
+    onChoose: interaction.choose,
+    onEdit: interaction.edit,
+    onDone: () => interaction.selectTool(undefined),
     wanted: place.wanted,
   });
-  const talk = useTalk(at.conversation, parts);
+  const chat = useChat(at.conversation, parts);
   const [announcement, announce] = useState("");
-  const actions = chartActions({ info, timeframe, doc, parts, held, talk, announce });
+  const actions = chartActions({ info, timeframe, doc, parts, interaction, chat, announce });
   usePageKeys(actions);
   const onKey = useChartKeys({ parts, doc, timeframe, tool: chosen.tool, id: chosen.id, actions });
-  const reveal = useReveal(doc, parts, held, talk);
+  const reveal = useReveal(doc, parts, interaction, chat, (time, t) => void place.show(parts, { around: time }, t));
   const { side } = usePrefs();
 
-  const chat = (
+  const chatPanel = chatKnown && (
     <Boundary>
       <Suspense fallback={null}>
-        <Talk
+        <Chat
           at={at}
           symbol={info.symbol}
           timeframe={timeframe}
           digits={info.digits}
           doc={doc}
-          onLight={held.light}
-          onSee={reveal}
-          onClose={() => talk.show(false)}
+          onHighlight={interaction.highlight}
+          onReveal={reveal}
+          onClose={() => chat.setOpen(false)}
         />
       </Suspense>
     </Boundary>
@@ -81,9 +83,9 @@ export function Board({ info, symbols, timeframe, at }: Props) {
       view={side}
       chosen={chosen.id}
       onChoose={reveal}
-      onLight={held.light}
-      onEdit={held.edit}
-      onTalk={(c) => (openTalk(), go({ ...at, conversation: c }))}
+      onHighlight={interaction.highlight}
+      onEdit={interaction.edit}
+      onOpenConversation={(c) => (openChat(), go({ ...at, conversation: c }))}
     />
   );
   return (
@@ -96,16 +98,16 @@ export function Board({ info, symbols, timeframe, at }: Props) {
             timeframe={timeframe}
             doc={doc}
             state={state}
-            talk={talk}
+            chat={chat}
             onGo={(s, tf) => place.goTo(parts, s, tf)}
             actions={actions}
           />
         }
-        chat={talk.on ? { children: chat, onClose: () => talk.show(false) } : undefined}
+        chat={chat.open ? { children: chatPanel, onClose: () => chat.setOpen(false) } : undefined}
         list={list ? { children: list, onClose: () => setPrefs({ side: null }) } : undefined}
       >
-        <Rail tool={chosen.tool} onTake={held.take} />
-        <div className="flex min-h-0 min-w-0 flex-1 flex-col">
+        <Rail tool={chosen.tool} onSelectTool={interaction.selectTool} />
+        <div className="@container flex min-h-0 min-w-0 flex-1 flex-col">
           <Stage
             el={el}
             info={info}
@@ -113,7 +115,7 @@ export function Board({ info, symbols, timeframe, at }: Props) {
             doc={doc}
             state={state}
             parts={parts}
-            held={held}
+            interaction={interaction}
             place={place}
             actions={actions}
             onKey={onKey}
@@ -127,7 +129,7 @@ export function Board({ info, symbols, timeframe, at }: Props) {
       <Dialogs
         info={info}
         doc={doc}
-        held={held}
+        interaction={interaction}
         now={parts?.plot.middle()}
         onDate={(around) => void place.show(parts, { around }, timeframe)}
       />
@@ -135,40 +137,53 @@ export function Board({ info, symbols, timeframe, at }: Props) {
   );
 }
 
-/** Returns a function that selects a drawing and scrolls to it. On a narrow screen it closes what covers the chart. */
-function useReveal(doc: Doc, parts: Parts | undefined, { choose }: Held, { show }: Talking): (id: string) => void {
+/** Returns a function that selects a drawing and scrolls to it. If it is too far after the last bar, it shows the
+ *  timeframe on which it was drawn. On a narrow screen it closes what covers the chart. */
+function useReveal(
+  doc: Doc,
+  parts: Parts | undefined,
+  { reveal }: Interaction,
+  { setOpen }: ChatState,
+  onShow: (time: number, timeframe: Timeframe) => void,
+): (id: string) => void {
   const wide = useWide();
+  const show = useRef(onShow);
+  show.current = onShow;
   return useCallback(
     (id) => {
-      choose(id);
+      reveal(id);
       if (!wide) {
-        show(false);
+        setOpen(false);
         setPrefs({ side: null });
       }
-      const time = doc.find(id)?.anchors?.[0]?.time;
-      if (time !== undefined && parts) void parts.feed.reach(time).then(() => parts.plot.center(time));
+      const { anchors, timeframe } = doc.find(id) ?? {};
+      const time = anchors?.[0]?.time;
+      if (time === undefined || !parts) return;
+      const drawnOn = timeframes.find((t) => t === timeframe);
+      if (drawnOn && !parts.plot.reaches(time)) show.current(time, drawnOn);
+      else void parts.feed.reach(time).then(() => parts.plot.center(time));
     },
-    [doc, parts, choose, show, wide],
+    [doc, parts, reveal, setOpen, wide],
   );
 }
 
 interface DialogsProps {
   info: SymbolInfo;
   doc: Doc;
-  held: Held;
+  interaction: Interaction;
   /** The time in the middle of the chart. */
   now: number | undefined;
   onDate: (time: number) => void;
 }
 
-function Dialogs({ info, doc, held: { over, open }, now, onDate }: DialogsProps) {
+function Dialogs({ info, doc, interaction: { overlay, open }, now, onDate }: DialogsProps) {
   const close = () => open(undefined);
-  if (over === "date") return <GoTo info={info} now={now} onGo={onDate} onClose={close} />;
-  if (over === "keys") return <KeyList onClose={close} />;
-  if (!over || !("edit" in over)) return null;
-  const drawing = doc.find(over.edit);
+  if (overlay === "date") return <GoTo info={info} now={now} onGo={onDate} onClose={close} />;
+  if (overlay === "keys") return <KeyList onClose={close} />;
+  if (!overlay || !("edit" in overlay)) return null;
+  const drawing = doc.find(overlay.edit);
   // The key is the id with which the dialog was opened, so that typed text survives when the server assigns an id.
   return drawing ? (
-    <Edit key={over.edit} drawing={drawing} digits={info.digits} onSave={doc.offer} onClose={close} />
+    <Edit key={overlay.edit} drawing={drawing} digits={info.digits} onSave={doc.trySave} onClose={close} />
   ) : null;
 }

@@ -2,15 +2,16 @@
 import { useEffect, useRef, useState } from "react";
 import { api } from "../api/client";
 import { useLoad } from "../api/load";
-import { go, type Route } from "../lib/router";
+import { go, route, type Route } from "../lib/router";
 import { Button } from "../ui/Button";
-import { Logo } from "../ui/Icon";
+import { HomeLink } from "../ui/HomeLink";
+import { NotFound } from "../ui/NotFound";
 import { chartAt, chartPage } from "./address";
 import { market } from "./api";
 import { Board } from "./Board";
 import { prefs, setPrefs } from "./prefs";
 import { timeframes, type SymbolInfo, type Timeframe } from "./types";
-import { openTalk } from "./useTalk";
+import { openChat } from "./useChat";
 import "./market.css";
 
 export default function ChartPage({ at }: { at: Route }) {
@@ -26,6 +27,7 @@ export default function ChartPage({ at }: { at: Route }) {
   const timeframe = timeframeOf(info, named.timeframe);
   const [withoutChart] = useState(named.symbol === undefined ? at.conversation : undefined);
   useLastChart(withoutChart === at.conversation ? withoutChart : undefined, at);
+  const chatKnown = useLastChat(info?.symbol, at);
   const known = info?.symbol === named.symbol && timeframe === named.timeframe;
   useEffect(() => {
     // Completes an incomplete address. An invalid one is not changed.
@@ -33,20 +35,27 @@ export default function ChartPage({ at }: { at: Route }) {
     if (!known && !isInvalid(symbols, at)) go({ ...at, ...chartPage(info.symbol, timeframe) }, "replace");
     setPrefs({ symbol: info.symbol, timeframe });
   }, [info, timeframe, known, symbols, at]);
+  const invalid = symbols !== undefined && isInvalid(symbols, at);
   useEffect(() => {
+    if (invalid) return; // the page below sets the title
     document.title = info ? `${info.symbol} ${timeframe} · Footnote` : "Chart · Footnote";
     return () => void (document.title = "Footnote");
-  }, [info, timeframe]);
-  if (symbols && isInvalid(symbols, at))
+  }, [info, timeframe, invalid]);
+  if (invalid)
     return (
-      <Message
-        words={`There is no chart of ${named.symbol ?? ""} ${named.timeframe ?? ""}.`}
-        act="Open the first chart"
-        onAct={() => go(chartPage())}
-      />
+      <main id="chart" tabIndex={-1} className="flex min-w-0 flex-1 flex-col">
+        <NotFound
+          title="Chart not found"
+          action={<Button onClick={() => go(chartPage())}>Open the first chart</Button>}
+        >
+          There is no chart of {[named.symbol, named.timeframe].filter(Boolean).join(", ")} on this server.
+        </NotFound>
+      </main>
     );
   if (info && timeframe)
-    return <Board key={info.symbol} info={info} symbols={symbols!} timeframe={timeframe} at={at} />;
+    return (
+      <Board key={info.symbol} info={info} symbols={symbols!} timeframe={timeframe} at={at} chatKnown={chatKnown} />
+    );
   if (loading && !error) return <main className="flex-1" aria-busy="true" aria-label="Chart" />;
   if (symbols)
     return (
@@ -66,9 +75,35 @@ function useLastChart(conversation: string | undefined, at: Route): void {
   useEffect(() => {
     if (!where?.symbol || went.current) return;
     went.current = true;
-    openTalk();
+    openChat();
     go({ ...at, ...chartPage(where.symbol, where.timeframe) }, "replace");
   }, [where, at]);
+}
+
+const chatsSearched = 10;
+
+/** Returns the newest conversation about a symbol, among the newest ones about charts. */
+async function lastChat(symbol: string): Promise<string | undefined> {
+  const { conversations } = await api.conversations("", "");
+  for (const c of conversations.filter((c) => c.assistant === "chart").slice(0, chatsSearched))
+    if ((await api.conversation(c.id)).where?.symbol === symbol) return c.id;
+  return undefined;
+}
+
+/** Opens the last conversation about the first chart that the page shows, unless the address has one. That also answers
+ *  the calls that have waited for the page. Returns whether the search has ended. */
+function useLastChat(symbol: string | undefined, at: Route): boolean {
+  const [known, setKnown] = useState(at.conversation !== undefined);
+  useEffect(() => {
+    if (!symbol || known) return;
+    const open = (conversation: string | undefined) => {
+      const now = route();
+      if (conversation && !now.conversation && chartAt(now).symbol === symbol) go({ ...now, conversation }, "replace");
+      setKnown(true);
+    };
+    lastChat(symbol).then(open, () => open(undefined));
+  }, [symbol, known]);
+  return known;
 }
 
 function choose(symbols: readonly SymbolInfo[] | undefined, symbol: string | undefined): SymbolInfo | undefined {
@@ -91,7 +126,7 @@ function isInvalid(symbols: readonly SymbolInfo[] | undefined, at: Route): boole
 function Message({ words, act, onAct }: { words: string; act: string; onAct: () => void }) {
   return (
     <main className="flex h-full flex-1 flex-col items-center justify-center gap-4 p-5 text-center">
-      <Logo className="size-9" />
+      <HomeLink />
       <p role="alert" className="max-w-drawer text-ink-soft">
         {words}
       </p>

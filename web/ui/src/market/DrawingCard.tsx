@@ -5,7 +5,7 @@ import type { ToolPart } from "../log/conversation";
 import { labelOf } from "../log/tools";
 import { Icon } from "../ui/Icon";
 import { undoneSteps, type Doc } from "./doc";
-import { Mark } from "./icons";
+import { ChartIcon } from "./icons";
 import { glyphOf, Reason } from "./Side";
 import type { Change } from "./types";
 import { headline } from "./words";
@@ -14,11 +14,11 @@ interface Props {
   part: ToolPart;
   doc: Doc;
   digits: number;
-  onLight: (id: string | undefined, change?: Change) => void;
-  onSee: (id: string) => void;
+  onHighlight: (id: string | undefined, change?: Change) => void;
+  onReveal: (id: string) => void;
 }
 
-export function DrawingCard({ part, doc, digits, onLight, onSee }: Props) {
+export function DrawingCard({ part, doc, digits, onHighlight, onReveal }: Props) {
   const trail = useSyncExternalStore(doc.subscribe, () => doc.get().trail);
   const c = trail.find((t) => t.call === part.key) ?? (part.detail as { change?: Change } | undefined)?.change;
   if (part.state === "failed") return <Refused part={part} />;
@@ -30,22 +30,22 @@ export function DrawingCard({ part, doc, digits, onLight, onSee }: Props) {
     <section
       aria-label={headline(c, digits)}
       className="mt-2 rounded-md border bg-surface py-1.5 pr-1.5 pl-3 text-sm"
-      onPointerEnter={() => onLight(c.drawing, c)}
-      onPointerLeave={() => onLight(undefined)}
-      onFocus={() => onLight(c.drawing, c)}
-      onBlur={() => onLight(undefined)}
+      onPointerEnter={() => onHighlight(c.drawing, c)}
+      onPointerLeave={() => onHighlight(undefined)}
+      onFocus={() => onHighlight(c.drawing, c)}
+      onBlur={() => onHighlight(undefined)}
       data-change={c.version}
     >
       <div className="flex items-start gap-2">
         {look && (
           <span style={{ color: look.color }} className={`py-1 ${look.color ? "" : "text-accent"}`}>
-            <Mark name={glyphOf(look)} small className="mt-0.5" />
+            <ChartIcon name={glyphOf(look)} small className="mt-0.5" />
           </span>
         )}
         <button
           type="button"
           disabled={!there}
-          onClick={() => onSee(c.drawing)}
+          onClick={() => onReveal(c.drawing)}
           className="min-w-0 flex-1 rounded-sm py-1 text-left font-medium wrap-anywhere enabled:hover:underline"
         >
           {headline(c, digits)}
@@ -58,7 +58,7 @@ export function DrawingCard({ part, doc, digits, onLight, onSee }: Props) {
             onClick={() => void doc.revert(c)}
             className="inline-flex h-7 shrink-0 items-center gap-1 rounded-md px-1.5 text-xs text-ink-soft hover:bg-hover"
           >
-            <Mark name="undo" small />
+            <ChartIcon name="undo" small />
             Undo
           </button>
         )}

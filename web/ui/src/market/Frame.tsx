@@ -3,7 +3,7 @@
 import { useEffect, useRef, type ReactNode } from "react";
 import { useWide } from "../lib/media";
 import { usePrefs } from "./prefs";
-import { TalkEdge } from "./TalkEdge";
+import { ChatEdge } from "./ChatEdge";
 
 interface Panel {
   children: ReactNode;
@@ -22,8 +22,13 @@ export function Frame({ top, chat, list, children }: Props) {
   const { share } = usePrefs();
   return (
     <div className="flex min-w-0 flex-1">
-      {wide && chat && <TalkEdge share={share}>{chat.children}</TalkEdge>}
-      <main className="flex min-w-0 flex-1 flex-col bg-surface" inert={!wide && Boolean(chat ?? list)}>
+      {wide && chat && <ChatEdge share={share}>{chat.children}</ChatEdge>}
+      <main
+        className={`flex min-w-0 flex-1 flex-col bg-surface ${
+          list ? "lg:min-w-(--chart-and-list-min)" : "lg:min-w-(--chart-min)"
+        }`}
+        inert={!wide && Boolean(chat ?? list)}
+      >
         {top}
         <div className="flex min-h-0 flex-1 max-md:flex-col-reverse">
           {children}

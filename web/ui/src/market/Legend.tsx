@@ -3,7 +3,7 @@
 import { useSyncExternalStore } from "react";
 import { ago } from "../lib/format";
 import { Button } from "../ui/Button";
-import { useCell } from "./cell";
+import { useObservable } from "./observable";
 import { useWide } from "../lib/media";
 import { GlyphButton } from "./TopBar";
 import { seconds, type MarketEvent, type SymbolInfo, type Timeframe } from "./types";
@@ -12,7 +12,7 @@ import type { Parts } from "./useBoard";
 const volumeFormat = new Intl.NumberFormat("en-US", { notation: "compact", maximumFractionDigits: 1 });
 
 export function Legend({ parts, info, timeframe }: { parts: Parts; info: SymbolInfo; timeframe: Timeframe }) {
-  const { loading, error, synthetic, older, behind } = useCell(parts.feed.state);
+  const { loading, error, synthetic, older, behind } = useObservable(parts.feed.state);
   return (
     <>
       <div className="pointer-events-none absolute top-2 left-3 z-10 flex max-w-[calc(100%-5.5rem)] flex-col items-start text-sm *:rounded-sm *:bg-surface/75 *:px-1">
@@ -46,7 +46,7 @@ export function Legend({ parts, info, timeframe }: { parts: Parts; info: SymbolI
           </Button>
         </div>
       )}
-      <Attribution className="absolute bottom-8 left-3 z-10 bg-surface/75 sm:hidden" />
+      <Attribution className="absolute bottom-8 left-3 z-10 bg-surface/75 @dialog:hidden" />
     </>
   );
 }
@@ -68,8 +68,8 @@ export function Attribution({ className }: { className: string }) {
 
 /** Open, high, low, close, change and volume of the bar under the crosshair. */
 function Readout({ parts, digits }: { parts: Parts; digits: number }) {
-  const { bar: pointed } = useCell(parts.pointed);
-  const bars = useCell(parts.feed.bars);
+  const { bar: pointed } = useObservable(parts.pointed);
+  const bars = useObservable(parts.feed.bars);
   const bar = pointed ?? bars.at(bars.length - 1);
   if (!bar) return null;
   const change = ((bar.close - bar.open) / bar.open) * 100;
@@ -105,7 +105,7 @@ const staleAfter = 120; // seconds
 
 /** The live bid and ask, or the reason why there is none. */
 function Quote({ parts, digits }: { parts: Parts; digits: number }) {
-  const live = useCell(parts.feed.live);
+  const live = useObservable(parts.feed.live);
   if (!live) return null;
   if ("down" in live)
     return (
@@ -136,7 +136,7 @@ const when = new Intl.DateTimeFormat("en-GB", {
 
 /** The releases at the mark under the pointer. */
 function Calendar({ parts }: { parts: Parts }) {
-  const { point } = useCell(parts.pointed);
+  const { point } = useObservable(parts.pointed);
   const mark = point && parts.plot.events.at(point);
   if (!mark) return null;
   const left = Math.max(0, Math.min(mark.x - 120, parts.plot.chart.paneSize(0).width - 260));

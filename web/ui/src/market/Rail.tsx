@@ -1,12 +1,12 @@
 import { useState, type KeyboardEvent } from "react";
 import { useMedia } from "../lib/media";
 import { tools } from "./edit";
-import { Mark, type Glyph } from "./icons";
+import { ChartIcon, type Glyph } from "./icons";
 import { setPrefs, usePrefs } from "./prefs";
 
 interface Props {
   tool: string | undefined;
-  onTake: (tool: string | undefined) => void;
+  onSelectTool: (tool: string | undefined) => void;
 }
 
 // The last tools of their groups.
@@ -14,7 +14,7 @@ const groupEnds = new Set(["extended", "vertical_line", "circle", "marker"]);
 
 /** The drawing tools, beside the chart or, on a narrow screen, below it. Tab goes to the last used tool and then past
  *  the toolbar; arrow keys move between the tools. */
-export function Rail({ tool, onTake }: Props) {
+export function Rail({ tool, onSelectTool }: Props) {
   const { magnet, drawings } = usePrefs();
   const upright = useMedia("(min-width: 48rem)");
   const [stop, setStop] = useState("cursor");
@@ -32,7 +32,7 @@ export function Rail({ tool, onTake }: Props) {
         glyph="cursor"
         label="Select and move (Esc)"
         pressed={tool === undefined}
-        onClick={() => onTake(undefined)}
+        onClick={() => onSelectTool(undefined)}
       />
       <Gap />
       {tools.map((t) => (
@@ -42,7 +42,7 @@ export function Rail({ tool, onTake }: Props) {
             glyph={t.id as Glyph}
             label={t.key ? `${t.name} (Alt+${t.key})` : t.name}
             pressed={tool === t.id}
-            onClick={() => onTake(tool === t.id ? undefined : t.id)}
+            onClick={() => onSelectTool(tool === t.id ? undefined : t.id)}
           />
           {groupEnds.has(t.id) && <Gap />}
         </span>
@@ -97,7 +97,7 @@ function Tool({ glyph, label, pressed, ...rest }: ToolProps) {
       {...rest}
       className="inline-flex size-8 shrink-0 items-center justify-center rounded-md text-ink-soft -outline-offset-2 hover:bg-hover hover:text-ink aria-pressed:bg-accent-soft aria-pressed:text-accent max-md:size-9"
     >
-      <Mark name={glyph} />
+      <ChartIcon name={glyph} />
     </button>
   );
 }

@@ -1,6 +1,6 @@
 // The bar below the chart: the visible range, and the price scale.
 import { useSyncExternalStore } from "react";
-import { Mark } from "./icons";
+import { ChartIcon } from "./icons";
 import { Attribution } from "./Legend";
 import type { Spread } from "./plot";
 import { setPrefs, usePrefs } from "./prefs";
@@ -16,7 +16,8 @@ interface Props {
 }
 
 const look =
-  "inline-flex h-7 shrink-0 items-center rounded-md px-1.5 text-xs text-ink-soft hover:bg-hover hover:text-ink aria-pressed:bg-accent-soft aria-pressed:font-medium aria-pressed:text-accent sm:px-2";
+  "inline-flex h-7 shrink-0 items-center rounded-md px-1.5 text-xs text-ink-soft hover:bg-hover hover:text-ink " +
+  "aria-pressed:bg-accent-soft aria-pressed:font-medium aria-pressed:text-accent @dialog:px-2";
 
 export function RangeBar({ info, parts, onShow, onDate }: Props) {
   const { spread } = usePrefs();
@@ -38,11 +39,11 @@ export function RangeBar({ info, parts, onShow, onDate }: Props) {
         ))}
       </div>
       <button type="button" aria-label="Go to a date" title="Go to a date (Alt+G)" onClick={onDate} className={look}>
-        <Mark name="calendar" small />
+        <ChartIcon name="calendar" small />
       </button>
-      <Attribution className="max-sm:hidden" />
+      <Attribution className="hidden @dialog:inline" />
       <span className="flex-1" />
-      <span title="All times are UTC" className="px-1 text-xs text-ink-quiet max-sm:hidden">
+      <span title="All times are UTC" className="hidden px-1 text-xs text-ink-quiet @dialog:inline">
         UTC
       </span>
       <div role="group" aria-label="Price scale" className="flex shrink-0 gap-0.5">

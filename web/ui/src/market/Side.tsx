@@ -8,7 +8,7 @@ import { IconButton } from "../ui/Button";
 import { Tabs } from "../ui/Tabs";
 import { undoneSteps, type Doc, type DocState } from "./doc";
 import { visible } from "./edit";
-import { Mark, type Glyph } from "./icons";
+import { ChartIcon, type Glyph } from "./icons";
 import { setPrefs } from "./prefs";
 import { kindOf, nameOf, pricesOf } from "./shape";
 import { GlyphButton } from "./TopBar";
@@ -23,14 +23,14 @@ interface Props {
   view: "drawings" | "trail";
   chosen: string | undefined;
   onChoose: (id: string) => void;
-  onLight: (id: string | undefined, change?: Change) => void;
+  onHighlight: (id: string | undefined, change?: Change) => void;
   onEdit: (id: string) => void;
-  onTalk: (conversation: string) => void;
+  onOpenConversation: (conversation: string) => void;
 }
 
 export function Side(p: Props) {
-  const { onLight } = p;
-  useEffect(() => () => onLight(undefined), [onLight, p.view]);
+  const { onHighlight } = p;
+  useEffect(() => () => onHighlight(undefined), [onHighlight, p.view]);
   return (
     <>
       <header className="flex h-(--header) shrink-0 items-center gap-1 border-b px-2 lg:h-11">
@@ -55,7 +55,7 @@ export function Side(p: Props) {
 
 const rowHeight = 2.75; // rem
 
-function List({ doc, state, info, timeframe, chosen, onChoose, onLight, onEdit }: Props) {
+function List({ doc, state, info, timeframe, chosen, onChoose, onHighlight, onEdit }: Props) {
   const scroller = useRef<HTMLDivElement>(null);
   const all = state.drawings;
   const row = rem(rowHeight);
@@ -65,7 +65,7 @@ function List({ doc, state, info, timeframe, chosen, onChoose, onLight, onEdit }
       {!all.length && !state.loading && (
         <p className="p-4 text-sm text-ink-quiet">No drawings yet. Pick a tool, or ask for levels in the chat.</p>
       )}
-      <ul className="relative" style={{ height: all.length * row }} onPointerLeave={() => onLight(undefined)}>
+      <ul className="relative" style={{ height: all.length * row }} onPointerLeave={() => onHighlight(undefined)}>
         {all.slice(from, to).map((d, i) => (
           <li key={d.id} className="absolute inset-x-0 px-1" style={{ top: (from + i) * row, height: row }}>
             <Row
@@ -75,7 +75,7 @@ function List({ doc, state, info, timeframe, chosen, onChoose, onLight, onEdit }
               chosen={d.id === (chosen && doc.idOf(chosen))}
               doc={doc}
               onChoose={onChoose}
-              onLight={onLight}
+              onHighlight={onHighlight}
               onEdit={onEdit}
             />
           </li>
@@ -85,7 +85,7 @@ function List({ doc, state, info, timeframe, chosen, onChoose, onLight, onEdit }
   );
 }
 
-interface RowProps extends Pick<Props, "doc" | "info" | "onChoose" | "onLight" | "onEdit"> {
+interface RowProps extends Pick<Props, "doc" | "info" | "onChoose" | "onHighlight" | "onEdit"> {
   d: Drawing;
   shown: boolean;
   chosen: boolean;
@@ -94,14 +94,14 @@ interface RowProps extends Pick<Props, "doc" | "info" | "onChoose" | "onLight" |
 export const glyphOf = (d: Pick<Drawing, "type" | "extend">): Glyph =>
   d.type === "trendline" && d.extend && d.extend !== "none" ? d.extend : d.type;
 
-function Row({ d, info, shown, chosen, doc, onChoose, onLight, onEdit }: RowProps) {
+function Row({ d, info, shown, chosen, doc, onChoose, onHighlight, onEdit }: RowProps) {
   const place = pricesOf(d)[0]?.toFixed(info.digits) ?? timeOf(d);
   return (
     <div
       className={`group flex h-full items-center rounded-md ${chosen ? "bg-accent-soft" : "hover:bg-hover"}`}
-      onPointerEnter={() => onLight(d.id)}
-      onFocus={() => onLight(d.id)}
-      onBlur={() => onLight(undefined)}
+      onPointerEnter={() => onHighlight(d.id)}
+      onFocus={() => onHighlight(d.id)}
+      onBlur={() => onHighlight(undefined)}
     >
       <button
         type="button"
@@ -111,7 +111,7 @@ function Row({ d, info, shown, chosen, doc, onChoose, onLight, onEdit }: RowProp
         className={`flex h-full min-w-0 flex-1 items-center gap-2 rounded-md pl-2 text-left text-sm -outline-offset-2 ${shown ? "" : "text-ink-quiet"}`}
       >
         <span style={{ color: d.color }} className={d.color ? "" : "text-accent"}>
-          <Mark name={glyphOf(d)} small />
+          <ChartIcon name={glyphOf(d)} small />
         </span>
         <span className="min-w-0 flex-1">
           <span className="block truncate" dir="auto">
@@ -154,13 +154,13 @@ function Row({ d, info, shown, chosen, doc, onChoose, onLight, onEdit }: RowProp
   );
 }
 
-function Trail({ doc, state, info, chosen, onChoose, onLight, onTalk }: Props) {
+function Trail({ doc, state, info, chosen, onChoose, onHighlight, onOpenConversation }: Props) {
   const [only, setOnly] = useState(false);
   const id = chosen && doc.idOf(chosen);
   const undone = undoneSteps(state.trail);
   const shown = only && id ? state.trail.filter((c) => c.drawing === id) : state.trail;
   return (
-    <div className="min-h-0 flex-1 overflow-y-auto" onPointerLeave={() => onLight(undefined)}>
+    <div className="min-h-0 flex-1 overflow-y-auto" onPointerLeave={() => onHighlight(undefined)}>
       {id && (
         <label className="flex items-center gap-2 px-4 pt-3 text-sm text-ink-soft">
           <input type="checkbox" checked={only} onChange={(e) => setOnly(e.target.checked)} />
@@ -180,8 +180,8 @@ function Trail({ doc, state, info, chosen, onChoose, onLight, onTalk }: Props) {
             there={doc.find(c.drawing) !== undefined}
             undone={undone.has(c.step)}
             onChoose={onChoose}
-            onLight={onLight}
-            onTalk={onTalk}
+            onHighlight={onHighlight}
+            onOpenConversation={onOpenConversation}
           />
         ))}
       </ol>
@@ -198,27 +198,27 @@ function Trail({ doc, state, info, chosen, onChoose, onLight, onTalk }: Props) {
   );
 }
 
-interface EntryProps extends Pick<Props, "doc" | "onChoose" | "onLight" | "onTalk"> {
+interface EntryProps extends Pick<Props, "doc" | "onChoose" | "onHighlight" | "onOpenConversation"> {
   c: Change;
   digits: number;
   there: boolean;
   undone: boolean;
 }
 
-function Entry({ c, digits, doc, there, undone, onChoose, onLight, onTalk }: EntryProps) {
+function Entry({ c, digits, doc, there, undone, onChoose, onHighlight, onOpenConversation }: EntryProps) {
   return (
     <li
       className="rounded-md px-2 py-2 text-sm hover:bg-hover"
-      onPointerEnter={() => onLight(c.drawing, c)}
-      onFocus={() => onLight(c.drawing, c)}
-      onBlur={() => onLight(undefined)}
+      onPointerEnter={() => onHighlight(c.drawing, c)}
+      onFocus={() => onHighlight(c.drawing, c)}
+      onBlur={() => onHighlight(undefined)}
     >
       <div className="flex items-start gap-2">
         <span
           title={c.by === "agent" ? "The assistant" : youOrName(c.user)}
           className={c.by === "agent" ? "text-accent" : "text-ink-quiet"}
         >
-          <Mark name={c.by} small className="mt-0.5" />
+          <ChartIcon name={c.by} small className="mt-0.5" />
         </span>
         <div className="min-w-0 flex-1">
           <button
@@ -237,7 +237,7 @@ function Entry({ c, digits, doc, there, undone, onChoose, onLight, onTalk }: Ent
             {c.conversation && (
               <button
                 type="button"
-                onClick={() => onTalk(c.conversation!)}
+                onClick={() => onOpenConversation(c.conversation!)}
                 className="rounded-sm underline underline-offset-2 hover:text-ink"
               >
                 Show the question

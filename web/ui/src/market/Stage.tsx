@@ -8,7 +8,7 @@ import { setPrefs, usePrefs } from "./prefs";
 import { Style } from "./Style";
 import type { SymbolInfo, Timeframe } from "./types";
 import type { Parts } from "./useBoard";
-import type { Held } from "./useHeld";
+import type { Interaction } from "./useInteraction";
 import type { Place } from "./usePlace";
 
 interface Props {
@@ -18,19 +18,19 @@ interface Props {
   doc: Doc;
   state: DocState;
   parts: Parts | undefined;
-  held: Held;
+  interaction: Interaction;
   place: Place;
   actions: MenuActions;
   onKey: (e: KeyboardEvent) => void;
 }
 
-export function Stage({ el, info, timeframe, doc, state, parts, held, place, actions, onKey }: Props) {
+export function Stage({ el, info, timeframe, doc, state, parts, interaction, place, actions, onKey }: Props) {
   const { drawings } = usePrefs();
-  const { chosen, over } = held;
+  const { chosen, overlay } = interaction;
   const drawing = doc.find(chosen.id);
-  const menu = typeof over === "object" && "menu" in over ? over.menu : undefined;
+  const menu = typeof overlay === "object" && "menu" in overlay ? overlay.menu : undefined;
   const closeMenu = () => {
-    held.open((now) => (now === over ? undefined : now)); // a menu item may have opened a dialog already
+    interaction.open((now) => (now === overlay ? undefined : now)); // a menu item may have opened a dialog already
     el.current?.focus({ preventScroll: true });
   };
   return (
@@ -46,8 +46,8 @@ export function Stage({ el, info, timeframe, doc, state, parts, held, place, act
         data-ready={parts !== undefined || undefined}
         className="chart-plot absolute inset-0 touch-none"
         onKeyDown={onKey}
-        onBlur={() => parts?.hand.saveMoved()}
-        onContextMenu={(e) => parts && held.open({ menu: menuTarget(e, parts, doc, chosen.id) })}
+        onBlur={() => parts?.input.saveMoved()}
+        onContextMenu={(e) => parts && interaction.open({ menu: menuTarget(e, parts, doc, chosen.id) })}
       />
       <p id="chart-keys" className="sr-only">
         Comma and full stop select a drawing, arrow keys move it or the chart, Enter edits it. Alt and T starts a trend
@@ -58,9 +58,9 @@ export function Stage({ el, info, timeframe, doc, state, parts, held, place, act
         <Style
           drawing={drawing}
           doc={doc}
-          onEdit={() => held.edit(drawing.id)}
+          onEdit={() => interaction.edit(drawing.id)}
           onCopy={() => actions.copy(drawing.id)}
-          onGone={() => held.choose(undefined)}
+          onGone={() => interaction.choose(undefined)}
         />
       )}
       <Notice

@@ -1,20 +1,21 @@
 import { useRef, useState } from "react";
-import { download, fileName } from "../lib/download";
+import { download } from "../lib/download";
 import { go } from "../lib/router";
 import { setTheme, useDark } from "../lib/theme";
 import { IconButton } from "../ui/Button";
+import { HomeLink } from "../ui/HomeLink";
 import { Icon } from "../ui/Icon";
 import { Menu } from "../ui/Menu";
 import { drawings } from "./api";
 import type { MenuActions } from "./ChartMenu";
 import type { Doc, DocState } from "./doc";
-import { inMenu, Mark, type Glyph } from "./icons";
+import { inMenu, ChartIcon, type Glyph } from "./icons";
 import type { KeyActions } from "./keys";
 import type { Kind } from "./plot";
 import { setPrefs, usePrefs } from "./prefs";
 import { SymbolSearch } from "./SymbolSearch";
 import { timeframes, type SymbolInfo, type Timeframe } from "./types";
-import type { Talking } from "./useTalk";
+import type { ChatState } from "./useChat";
 
 interface Props {
   info: SymbolInfo;
@@ -22,7 +23,7 @@ interface Props {
   timeframe: Timeframe;
   doc: Doc;
   state: DocState;
-  talk: Talking;
+  chat: ChatState;
   onGo: (symbol: string, timeframe: Timeframe) => void;
   actions: KeyActions & MenuActions;
 }
@@ -40,7 +41,8 @@ export function TopBar(p: Props) {
   const offered = timeframes.filter((t) => info.timeframes.includes(t));
   return (
     <header className="@container flex h-(--header) shrink-0 items-center gap-0.5 border-b px-2">
-      <TalkButton talk={p.talk} onTalk={actions.talk} />
+      {!p.chat.open && <HomeLink short />}
+      <ChatButton chat={p.chat} onToggle={actions.toggleChat} />
       <Line />
       <button
         type="button"
@@ -56,13 +58,13 @@ export function TopBar(p: Props) {
       <Timeframes now={timeframe} all={offered} onChoose={(t) => onGo(info.symbol, t)} />
       <Line />
       <KindMenu />
-      <span className="hidden sm:contents">
+      <span className="hidden @dialog:contents">
         <Line />
         <GlyphButton glyph="undo" label="Undo" off={!p.state.canUndo} onClick={() => actions.undo("undo")} />
         <GlyphButton glyph="redo" label="Redo" off={!p.state.canRedo} onClick={() => actions.undo("redo")} />
       </span>
       <span className="flex-1" />
-      <span className="hidden sm:contents">
+      <span className="hidden @dialog:contents">
         <GlyphButton glyph="camera" label="Save as a picture" onClick={actions.picture} />
       </span>
       <GlyphButton
@@ -89,14 +91,14 @@ export function TopBar(p: Props) {
 
 const unseenLabels = { answering: " (answering)", answered: " (new answer)" };
 
-function TalkButton({ talk: { on, unseen }, onTalk }: { talk: Talking; onTalk: () => void }) {
+function ChatButton({ chat: { open, unseen }, onToggle }: { chat: ChatState; onToggle: () => void }) {
   return (
     <span className="relative">
       <GlyphButton
         glyph="talk"
-        label={on ? "Hide the chat" : `Show the chat${unseen ? unseenLabels[unseen] : ""}`}
-        pressed={on}
-        onClick={onTalk}
+        label={open ? "Hide the chat" : `Show the chat${unseen ? unseenLabels[unseen] : ""}`}
+        pressed={open}
+        onClick={onToggle}
       />
       {unseen && (
         <span
@@ -108,7 +110,7 @@ function TalkButton({ talk: { on, unseen }, onTalk }: { talk: Talking; onTalk: (
   );
 }
 
-const Line = () => <span aria-hidden="true" className="mx-1 h-5 w-px shrink-0 bg-line max-sm:hidden" />;
+const Line = () => <span aria-hidden="true" className="mx-1 hidden h-5 w-px shrink-0 bg-line @dialog:block" />;
 
 export function GlyphButton({
   glyph,
@@ -135,7 +137,7 @@ export function GlyphButton({
       onClick={onClick}
       className={`inline-flex ${small ? "size-7" : "size-9"} shrink-0 items-center justify-center rounded-md text-ink-soft hover:bg-hover hover:text-ink disabled:text-line-strong disabled:hover:bg-transparent aria-pressed:bg-accent-soft aria-pressed:text-accent`}
     >
-      <Mark name={glyph} small={small} />
+      <ChartIcon name={glyph} small={small} />
     </button>
   );
 }
@@ -214,7 +216,7 @@ function KindMenu() {
           title="Kind of chart"
           className="flex size-9 items-center justify-center rounded-md text-ink-soft hover:bg-hover"
         >
-          {now.glyph === "candles" ? <Mark name="candles" /> : <Icon name={now.glyph} />}
+          {now.glyph === "candles" ? <ChartIcon name="candles" /> : <Icon name={now.glyph} />}
         </button>
       )}
     />
@@ -257,19 +259,19 @@ function MoreMenu({ info, doc, actions, state }: Props) {
               {
                 label: "Undo",
                 icon: inMenu("undo"),
-                disabled: state.canUndo ? undefined : "There is nothing to undo.",
+                disabled: state.canUndo ? undefined : "Nothing to undo",
                 onSelect: () => actions.undo("undo"),
               },
               {
                 label: "Redo",
                 icon: inMenu("redo"),
-                disabled: state.canRedo ? undefined : "There is nothing to redo.",
+                disabled: state.canRedo ? undefined : "Nothing to redo",
                 onSelect: () => actions.undo("redo"),
               },
               {
                 label: "Export as JSON",
                 icon: "export",
-                onSelect: () => download(drawings.exportUrl(info.symbol), fileName(`${info.symbol} drawings`, "json")),
+                onSelect: () => download(drawings.exportUrl(info.symbol)),
               },
               { label: "Import from JSON", icon: "file", onSelect: () => file.current?.click() },
               { label: "Save as a picture", icon: inMenu("camera"), onSelect: actions.picture },

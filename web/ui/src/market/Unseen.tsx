@@ -1,17 +1,17 @@
 import { useEffect, useState, useSyncExternalStore } from "react";
 import { useWide } from "../lib/media";
 import type { Doc } from "./doc";
-import { Mark } from "./icons";
+import { ChartIcon } from "./icons";
 import { headline } from "./words";
 
 interface Props {
   doc: Doc;
   digits: number;
-  onSee: (id: string) => void;
+  onReveal: (id: string) => void;
 }
 
 /** Announces what the assistant draws while the chat covers the chart, with a link to the drawing. */
-export function Unseen({ doc, digits, onSee }: Props) {
+export function Unseen({ doc, digits, onReveal }: Props) {
   const wide = useWide();
   const { trail, version, loading } = useSyncExternalStore(doc.subscribe, doc.get);
   const [since, setSince] = useState<number>();
@@ -26,10 +26,10 @@ export function Unseen({ doc, digits, onSee }: Props) {
       {last && (
         <button
           type="button"
-          onClick={() => onSee(last.drawing)}
+          onClick={() => onReveal(last.drawing)}
           className="flex w-full items-center gap-2 border-b bg-accent-soft px-3 py-2 text-left text-sm text-accent -outline-offset-2"
         >
-          <Mark name={last.by} small />
+          <ChartIcon name={last.by} small />
           <span className="min-w-0 flex-1 truncate" dir="auto">
             {headline(last, digits)}
             {drawn.length > 1 && `, and ${drawn.length - 1} more`}

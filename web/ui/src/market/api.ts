@@ -58,7 +58,7 @@ export const drawings = {
       { method: "DELETE" },
     ),
   /** Undoes or redoes the last step, or the given one. */
-  back: (symbol: string, which: "undo" | "redo", step?: number) =>
+  undoOrRedo: (symbol: string, which: "undo" | "redo", step?: number) =>
     json<Document>(`/api/drawings/${which}`, {
       method: "POST",
       body: { symbol, ...(step === undefined ? {} : { version: step }) },
@@ -79,12 +79,12 @@ type Shared<T> = { messages: readonly T[] } | { connected: boolean } | { reset: 
 
 /** Follows a stream until the signal ends it. Browsers limit the connections to a host, so one tab reads the stream and
  *  sends its messages to the other tabs that follow it. path is called for each connection, the first time after ready.
- *  take gets all messages that arrive together. reset is called if the server was restored from a backup and no longer
- *  has what was read. */
+ *  onMessages gets all messages that arrive together. reset is called if the server was restored from a backup and no
+ *  longer has the messages that were read. */
 export async function follow<T>(
   name: string,
   path: () => string,
-  take: (messages: readonly T[]) => void,
+  onMessages: (messages: readonly T[]) => void,
   onConnection: (open: boolean) => void,
   signal: AbortSignal,
   ready?: Promise<unknown>,
@@ -92,11 +92,15 @@ export async function follow<T>(
 ): Promise<void> {
   if (typeof BroadcastChannel !== "function" || !navigator.locks) {
     await ready;
-    return keepReading(path, take, onConnection, signal, reset);
+    return keepReading(path, onMessages, onConnection, signal, reset);
   }
   const others = new BroadcastChannel(name);
   others.onmessage = (e: MessageEvent<Shared<T>>) =>
-    "messages" in e.data ? take(e.data.messages) : "connected" in e.data ? onConnection(e.data.connected) : reset();
+    "messages" in e.data
+      ? onMessages(e.data.messages)
+      : "connected" in e.data
+        ? onConnection(e.data.connected)
+        : reset();
   const share = (m: Shared<T>) => {
     if (!signal.aborted) others.postMessage(m);
   };
@@ -106,7 +110,7 @@ export async function follow<T>(
       await ready;
       await keepReading<T>(
         path,
-        (all) => (take(all), share({ messages: all })),
+        (all) => (onMessages(all), share({ messages: all })),
         (on) => (onConnection(on), share({ connected: on })),
         signal,
         () => (reset(), share({ reset: true })),
@@ -120,7 +124,7 @@ export async function follow<T>(
 /** Reads a stream, and reconnects when the connection is lost. */
 async function keepReading<T>(
   path: () => string,
-  take: (messages: readonly T[]) => void,
+  onMessages: (messages: readonly T[]) => void,
   onConnection: (open: boolean) => void,
   signal: AbortSignal,
   reset: () => void,
@@ -142,7 +146,7 @@ async function keepReading<T>(
       await read(res, abort, (messages) => {
         if (messages.some((m) => m.event === "reset")) reset();
         const all = messages.filter((m) => m.event === "message").map((m) => JSON.parse(m.data) as T);
-        if (all.length) take(all);
+        if (all.length) onMessages(all);
       });
     } catch {
       if (signal.aborted) return;
@@ -156,12 +160,16 @@ async function keepReading<T>(
 }
 
 /** Follows the last price, which changes about once a second. */
-export function followPrice(symbol: string, take: (p: Price | PriceDown) => void, signal: AbortSignal): Promise<void> {
+export function followPrice(
+  symbol: string,
+  onPrice: (p: Price | PriceDown) => void,
+  signal: AbortSignal,
+): Promise<void> {
   return follow<Price | PriceDown>(
     `footnote price ${symbol}`,
     () => `/api/market/price?symbol=${enc(symbol)}`,
-    (all) => all.forEach(take),
-    (open) => open || signal.aborted || take({ down: true, reason: "The connection was lost." }),
+    (all) => all.forEach(onPrice),
+    (open) => open || signal.aborted || onPrice({ down: true, reason: "The connection was lost." }),
     signal,
   );
 }

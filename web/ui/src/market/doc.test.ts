@@ -103,7 +103,7 @@ test("an older response does not undo changes from the stream", async () => {
   const { doc, end, tell } = await opened((_m, path) =>
     path.includes("/undo") ? new Promise<Response>((resolve) => (undone = resolve)) : {},
   );
-  const back = doc.back("undo");
+  const back = doc.undoOrRedo("undo");
   tell(...Array.from({ length: 300 }, (_, i) => change(i + 2, { action: "import", step: 2 })));
   await vi.waitFor(() => expect(doc.get().version).toBe(301));
   undone(Response.json({ version: 1, drawings: [], can_undo: false, can_redo: true }));
@@ -177,7 +177,7 @@ test("unsaved changes block leaving the page, and the next page sends them once"
   second.end();
 });
 
-test("offer resolves with the reason of a refusal", async () => {
+test("trySave resolves with the reason of a refusal", async () => {
   const { doc, end } = await opened((method, _p, body) => {
     const d = body.drawing as Drawing;
     if (method === "GET") return { version: 1, drawings: [line("d1", 1, 1)] };
@@ -186,10 +186,10 @@ test("offer resolves with the reason of a refusal", async () => {
     return { version: 2, drawing: { ...d, version: 2 } };
   });
   await vi.waitFor(() => expect(doc.get().drawings.length).toBe(1));
-  expect(await doc.offer({ ...line("d1", 1, 1), price: 0 })).toEqual({ words: "A price is above 0.", stale: false });
+  expect(await doc.trySave({ ...line("d1", 1, 1), price: 0 })).toEqual({ words: "A price is above 0.", stale: false });
   expect(doc.get()).toMatchObject({ unsaved: 0, drawings: [{ price: 1 }] });
   expect(doc.get().notice).toBeUndefined(); // the caller shows the refusal
-  expect(await doc.offer({ ...line("d1", 1, 1), price: 2 })).toBeUndefined();
+  expect(await doc.trySave({ ...line("d1", 1, 1), price: 2 })).toBeUndefined();
   expect(doc.find("d1")).toMatchObject({ price: 2, version: 2 });
   end();
 });
@@ -221,12 +221,12 @@ test("a change based on an older version does not overwrite someone else's chang
   state.now = line("d1", 9, 2);
   tell(change(2, { drawing: "d1", action: "update", by: "agent", after: state.now }));
   await vi.waitFor(() => expect(doc.find("d1")).toMatchObject({ price: 9 }));
-  expect(await doc.offer({ ...seen, label: "Mine" })).toMatchObject({
+  expect(await doc.trySave({ ...seen, label: "Mine" })).toMatchObject({
     stale: true,
     words: expect.stringMatching(/changed elsewhere/),
   });
   expect(doc.find("d1")).toMatchObject({ price: 9, version: 2 });
-  expect(await doc.offer({ ...doc.find("d1")!, label: "Mine" })).toBeUndefined();
+  expect(await doc.trySave({ ...doc.find("d1")!, label: "Mine" })).toBeUndefined();
   expect(state.now).toMatchObject({ price: 9, label: "Mine", version: 3 });
   end();
 });

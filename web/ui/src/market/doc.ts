@@ -3,7 +3,7 @@
 import { ApiError, errorMessage } from "../api/client";
 import { draft, keepDraft } from "../composer/drafts";
 import { drawings as calls, follow, type Document } from "./api";
-import { fresh, toSend } from "./edit";
+import { temporaryPrefix, toSend } from "./edit";
 import type { Change, Drawing } from "./types";
 
 export interface DocState {
@@ -35,7 +35,7 @@ export class Doc {
   private state: DocState = nothing;
   private server = new Map<string, Drawing>();
   private local = new Map<string, LocalChange>();
-  private unsure = new Map<string, LocalChange>(); // sent without a response: the server may have accepted them
+  private maybeAccepted = new Map<string, LocalChange>(); // sent without a response: the server may have accepted them
   // By drawing, a range of versions within which only this page changed it.
   private ownVersions = new Map<string, { from: number; to: number }>();
   private sending = new Set<string>();
@@ -78,7 +78,7 @@ export class Doc {
   /** Stores the unsaved changes in the tab, so that the next page can send them. */
   private storeUnsaved(): void {
     const unsaved: Unsaved[] = [...this.local].flatMap(([id, mine]) =>
-      [...new Set([this.unsure.get(id) ?? mine, mine])].map(({ drawing, base, key }) => ({
+      [...new Set([this.maybeAccepted.get(id) ?? mine, mine])].map(({ drawing, base, key }) => ({
         id,
         drawing,
         key,
@@ -102,8 +102,9 @@ export class Doc {
     for (const { id, drawing, key, base = 0 } of unsaved) {
       if (own.has(id)) continue;
       const before = this.local.get(id); // an earlier entry, which the server may have accepted
-      if (before) this.unsure.set(id, before);
-      if (id.startsWith(fresh)) this.lastTemporaryId = Math.max(this.lastTemporaryId, Number(id.slice(fresh.length)));
+      if (before) this.maybeAccepted.set(id, before);
+      if (id.startsWith(temporaryPrefix))
+        this.lastTemporaryId = Math.max(this.lastTemporaryId, Number(id.slice(temporaryPrefix.length)));
       this.local.set(id, { drawing, base, key: key ?? newKey() });
     }
     if (this.local.size) this.show();
@@ -259,7 +260,7 @@ export class Doc {
 
   /** Adds a drawing and returns its temporary id. */
   add = (d: Omit<Drawing, "id">): string => {
-    const id = `${fresh}${++this.lastTemporaryId}`;
+    const id = `${temporaryPrefix}${++this.lastTemporaryId}`;
     this.save({ ...d, id });
     return id;
   };
@@ -269,7 +270,7 @@ export class Doc {
 
   /** Saves a drawing. Resolves with the refusal if the server refuses it, and otherwise with undefined, also if the
    *  server is unreachable; then the change is sent later. */
-  offer = (d: Drawing): Promise<Refusal | undefined> => new Promise((resolve) => this.put(d, resolve));
+  trySave = (d: Drawing): Promise<Refusal | undefined> => new Promise((resolve) => this.put(d, resolve));
 
   private put(d: Drawing, onDone?: LocalChange["onDone"]): void {
     const id = this.idOf(d.id);
@@ -307,14 +308,14 @@ export class Doc {
   }
 
   private async sendOnce(id: string): Promise<string> {
-    const mine = this.unsure.get(id) ?? this.local.get(id)!;
+    const mine = this.maybeAccepted.get(id) ?? this.local.get(id)!;
     try {
       const now = mine.drawing ? await this.sendDrawing(id, mine, mine.drawing) : await this.sendRemoval(id, mine);
-      this.unsure.delete(id);
+      this.maybeAccepted.delete(id);
       if (this.lateNotice !== undefined && this.state.notice === this.lateNotice) this.clearNotice();
       return now;
     } catch (err) {
-      await this.refused(id, mine, err);
+      await this.handleError(id, mine, err);
       return id;
     }
   }
@@ -353,10 +354,10 @@ export class Doc {
   }
 
   /** Handles an error: reverts a change that the server refused, and keeps one that did not reach it. */
-  private async refused(id: string, mine: LocalChange, err: unknown): Promise<void> {
+  private async handleError(id: string, mine: LocalChange, err: unknown): Promise<void> {
     const status = err instanceof ApiError ? err.status : undefined;
     if (status === 0 || status === 429 || (status !== undefined && status >= 500)) return this.delay(id, mine, err);
-    this.unsure.delete(id);
+    this.maybeAccepted.delete(id);
     if (this.local.get(id) === mine) this.local.delete(id);
     const stale = status === 409;
     if (stale) await this.load();
@@ -372,7 +373,7 @@ export class Doc {
   /** Shows that a change is not saved yet, and waits before the next attempt. */
   private async delay(id: string, mine: LocalChange, err: unknown): Promise<void> {
     // The server may have accepted the change, so it must be sent again before later changes.
-    if (err instanceof ApiError && err.status === 0) this.unsure.set(id, mine);
+    if (err instanceof ApiError && err.status === 0) this.maybeAccepted.set(id, mine);
     finish(mine);
     this.lateNotice = `Not saved yet: ${errorMessage(err)}`;
     this.show({ notice: this.lateNotice });
@@ -391,7 +392,7 @@ export class Doc {
     });
   }
 
-  back = (which: "undo" | "redo"): Promise<void> => this.step(() => calls.back(this.symbol, which));
+  undoOrRedo = (which: "undo" | "redo"): Promise<void> => this.step(() => calls.undoOrRedo(this.symbol, which));
 
   private async step(send: () => Promise<Document>): Promise<void> {
     try {
@@ -404,7 +405,7 @@ export class Doc {
   }
 
   /** Undoes the step of a change, which need not be the last one. */
-  revert = async (c: Change): Promise<void> => this.step(() => calls.back(this.symbol, "undo", c.step));
+  revert = async (c: Change): Promise<void> => this.step(() => calls.undoOrRedo(this.symbol, "undo", c.step));
 
   older = async (): Promise<void> => {
     const last = this.state.trail.at(-1);

@@ -184,12 +184,12 @@ export function snapped(bar: Bar | undefined, price: number, reach: number): num
 /** Returns the fields of a drawing to send, without those that the server sets. */
 export function toSend(d: Drawing): Partial<Drawing> {
   const { version: _v, created: _c, changed: _g, riskReward: _r, ...rest } = d;
-  if (rest.id.startsWith(fresh)) return (({ id: _, ...noId }) => noId)(rest);
+  if (rest.id.startsWith(temporaryPrefix)) return (({ id: _, ...noId }) => noId)(rest);
   return rest;
 }
 
 /** The prefix of temporary ids. */
-export const fresh = "new:";
+export const temporaryPrefix = "new:";
 
 /** Reports whether a drawing is shown on a timeframe. */
 export function visible(d: Drawing, timeframe: string): boolean {

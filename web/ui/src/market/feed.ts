@@ -3,7 +3,7 @@
 import { ApiError, errorMessage } from "../api/client";
 import { followPrice, market } from "./api";
 import { Bars } from "./bars";
-import { Cell } from "./cell";
+import { Observable } from "./observable";
 import { seconds, type MarketEvent, type Price, type Timeframe } from "./types";
 
 interface FeedState {
@@ -29,9 +29,9 @@ const pageBars = 5000;
 const retryDelay = 3000; // ms
 
 export class Feed {
-  readonly state = new Cell<FeedState>({ loading: true, synthetic: false, older: false });
-  readonly live = new Cell<Live>(undefined);
-  readonly bars: Cell<Bars>;
+  readonly state = new Observable<FeedState>({ loading: true, synthetic: false, older: false });
+  readonly live = new Observable<Live>(undefined);
+  readonly bars: Observable<Bars>;
   private readonly stop = new AbortController();
   private more = true;
   private again: ReturnType<typeof setTimeout> | undefined;
@@ -44,7 +44,7 @@ export class Feed {
     readonly timeframe: Timeframe,
     private readonly on: FeedEvents,
   ) {
-    this.bars = new Cell(new Bars(timeframe));
+    this.bars = new Observable(new Bars(timeframe));
   }
 
   /** Starts loading. The returned function stops it. */

@@ -40,9 +40,9 @@ const paths = {
 export type Glyph = keyof typeof paths;
 
 /** Returns an icon for a menu item. */
-export const inMenu = (name: Glyph) => <Mark name={name} small className="mt-0.5" />;
+export const inMenu = (name: Glyph) => <ChartIcon name={name} small className="mt-0.5" />;
 
-export function Mark({ name, small, className = "" }: { name: Glyph; small?: boolean; className?: string }) {
+export function ChartIcon({ name, small, className = "" }: { name: Glyph; small?: boolean; className?: string }) {
   return (
     <svg
       viewBox="0 0 20 20"

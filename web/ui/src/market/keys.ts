@@ -32,13 +32,13 @@ export const focusKeys: readonly Shortcut[] = [
 ];
 
 export interface KeyActions {
-  take: (tool: string | undefined) => void;
+  selectTool: (tool: string | undefined) => void;
   choose: (id: string | undefined) => void;
   edit: (id: string) => void;
   copy: (id: string) => void;
   date: () => void;
   keys: () => void;
-  talk: () => void;
+  toggleChat: () => void;
   undo: (which: "undo" | "redo") => void;
   announce: (words: string) => void;
   describe: (id: string) => string;
@@ -74,7 +74,7 @@ export function usePageKeys(actions: KeyActions): void {
 /** Handles a key that was pressed with Ctrl or Cmd, and reports whether it did. */
 function heldKey(e: KeyboardEvent, actions: KeyActions): boolean {
   const key = e.key.toLowerCase();
-  if (key === "l" && !e.shiftKey && !e.altKey) actions.talk();
+  if (key === "l" && !e.shiftKey && !e.altKey) actions.toggleChat();
   else if (isTextField(e.target)) return false;
   else if (key === "z") actions.undo(e.shiftKey ? "redo" : "undo");
   else if (key === "y") actions.undo("redo");
@@ -94,7 +94,7 @@ function plainKey(e: KeyboardEvent, actions: KeyActions): boolean {
     return true;
   }
   const tool = e.altKey ? tools.find((t) => `Key${t.key}` === e.code) : undefined;
-  if (tool) actions.take(tool.id);
+  if (tool) actions.selectTool(tool.id);
   return tool !== undefined;
 }
 
@@ -131,8 +131,8 @@ function press(e: React.KeyboardEvent, now: Context, parts: Parts, handle: Handl
       return now.id !== undefined;
     case "Escape":
       parts.pointed.set({});
-      if (!parts.hand.escape()) {
-        if (now.tool) now.actions.take(undefined);
+      if (!parts.input.escape()) {
+        if (now.tool) now.actions.selectTool(undefined);
         else now.actions.choose(undefined);
       }
       return true;
@@ -169,15 +169,15 @@ const stepOf = (digits: number) => 10 ** -(digits - 1);
 
 function move(
   now: Context,
-  { plot, hand }: Parts,
+  { plot, input }: Parts,
   handle: HandleName | undefined,
   bars: number,
   price: number,
 ): boolean {
   const step = price * stepOf(plot.digits);
   if (now.tool) {
-    hand.step(bars, step);
-    const a = hand.at();
+    input.step(bars, step);
+    const a = input.at();
     if (a)
       now.actions.announce(`${a.price.toFixed(plot.digits)}, ${new Date(a.time * 1000).toUTCString().slice(0, 22)}`);
     return true;
@@ -189,12 +189,12 @@ function move(
   const d = now.doc.find(now.id);
   if (!d) return false;
   if (d.locked) now.actions.announce("The drawing is locked.");
-  else hand.nudge(d.id, handle, { bars, price: step });
+  else input.nudge(d.id, handle, { bars, price: step });
   return true;
 }
 
-function placed(now: Context, { hand }: Parts): boolean {
-  hand.enter();
+function placed(now: Context, { input }: Parts): boolean {
+  input.enter();
   now.actions.announce("Arrow keys move the crosshair, Enter sets the point.");
   return true;
 }

@@ -52,6 +52,36 @@ function canvas() {
   };
 }
 
+test("a horizontal ray is painted if it starts before the right edge, also after the last bar", () => {
+  const ray = (time: number): Drawing => ({
+    id: "r",
+    type: "horizontal_ray",
+    symbol: "X",
+    anchors: [{ time, price: 10 }],
+    color: "red",
+  });
+  for (const [time, painted] of [
+    [-500, true],
+    [990, true],
+    [1010, false],
+  ] as const) {
+    const l = layer();
+    const c = canvas();
+    l.show([ray(time)], "1h");
+    c.draw(l);
+    expect(l.shapeOf("r") !== undefined).toBe(painted);
+    expect(c.colors).toEqual(painted ? ["red"] : []);
+  }
+});
+
+test("the price scale includes a drawing that was revealed", () => {
+  const l = layer();
+  l.show([line("a", 700), line("b", 10)], "1h");
+  expect(l.autoscaleInfo()).toBe(null);
+  l.revealed = "a";
+  expect(l.autoscaleInfo()).toEqual({ priceRange: { minValue: 700, maxValue: 700 } });
+});
+
 test("many lines are thin and stroked together", () => {
   const l = layer();
   const c = canvas();

@@ -2,16 +2,23 @@
 // thousand of them are no problem.
 import type {
   AutoscaleInfo,
-  IChartApi,
-  ISeriesApi,
   ISeriesPrimitive,
   ISeriesPrimitiveAxisView,
   PrimitiveHoveredItem,
   SeriesAttachedParameter,
-  SeriesType,
   Time,
 } from "lightweight-charts";
-import { isPosition, pricesOf, distance, handleAt, type HandleName, type Point, type Scale, type Shape } from "./shape";
+import {
+  distance,
+  handleAt,
+  isPosition,
+  minWidth,
+  pricesOf,
+  type HandleName,
+  type Point,
+  type Scale,
+  type Shape,
+} from "./shape";
 import { contrast, Lines, paint, type Inks } from "./paint";
 import { visible } from "./edit";
 import type { Anchor, Drawing } from "./types";
@@ -31,14 +38,14 @@ export class Layer implements ISeriesPrimitive<Time> {
   private labels: ISeriesPrimitiveAxisView[] = [];
   private times: ISeriesPrimitiveAxisView[] = [];
   private update = () => {};
-  private series: ISeriesApi<SeriesType> | undefined;
-  private chart: IChartApi | undefined;
 
   /** The drawing that is being drawn or moved. It replaces the one with the same id. */
   draft: Drawing | undefined;
   /** The drawing as it was before the change that the pointer is on. */
   ghost: Drawing | undefined;
-  lit: string | undefined;
+  highlighted: string | undefined;
+  /** The price scale includes the prices of this drawing. */
+  revealed: string | undefined;
   chosen: string | undefined;
   /** A tool is selected, so drawings do not react to the pointer. */
   busy = false;
@@ -53,8 +60,6 @@ export class Layer implements ISeriesPrimitive<Time> {
 
   attached(p: SeriesAttachedParameter<Time>): void {
     this.update = p.requestUpdate;
-    this.series = p.series;
-    this.chart = p.chart as IChartApi;
   }
 
   detached(): void {
@@ -76,18 +81,19 @@ export class Layer implements ISeriesPrimitive<Time> {
     for (const d of this.drawings) {
       if (d.id === this.draft?.id || !visible(d, this.timeframe)) continue;
       if (d.id === this.chosen) strong.push(d);
-      else if (d.id === this.lit) strong.unshift(d);
+      else if (d.id === this.highlighted) strong.unshift(d);
       else usual.push(d);
     }
     if (this.draft) strong.push(this.draft);
     return { usual, strong };
   }
 
-  /** While the pointer is on a change, the price scale includes its prices before and after. */
+  /** The price scale includes the revealed drawing and, while the pointer is on a change, the prices before and
+   *  after. */
   autoscaleInfo(): AutoscaleInfo | null {
-    if (!this.ghost) return null;
-    const now = this.drawings.find((d) => d.id === this.lit);
-    const prices = [...pricesOf(this.ghost), ...(now ? pricesOf(now) : [])];
+    if (!this.ghost && !this.revealed) return null;
+    const shown = this.drawings.filter((d) => d.id === this.revealed || (this.ghost && d.id === this.highlighted));
+    const prices = [...shown, ...(this.ghost ? [this.ghost] : [])].flatMap(pricesOf);
     return prices.length ? { priceRange: { minValue: Math.min(...prices), maxValue: Math.max(...prices) } } : null;
   }
 
@@ -168,34 +174,21 @@ export class Layer implements ISeriesPrimitive<Time> {
     this.shapes.clear();
     if (!s) return;
     const inks = this.inks();
-    const view = this.view();
     if (this.ghost) paint(c, this.ghost, s, this.digits, inks, { ghost: true });
     const { usual, strong } = this.shown();
     const lines = new Lines();
     for (const d of usual) {
-      if (view && isOutside(d, view)) continue;
+      if (isOutside(d, s)) continue;
       this.shapes.set(d.id, { d, shape: lines.take(d, s, this.digits) ?? paint(c, d, s, this.digits, inks, {}) });
     }
     lines.stroke(c, inks);
     for (const d of strong) {
       const chosen = d.id === this.chosen || d === this.draft;
-      this.shapes.set(d.id, { d, shape: paint(c, d, s, this.digits, inks, { chosen, lit: d.id === this.lit }) });
+      this.shapes.set(d.id, {
+        d,
+        shape: paint(c, d, s, this.digits, inks, { chosen, highlighted: d.id === this.highlighted }),
+      });
     }
-  }
-
-  /** Returns the visible prices and times, to skip drawings outside of them. */
-  private view(): View | undefined {
-    const s = this.scale();
-    const top = this.series?.coordinateToPrice(0);
-    const bottom = s && this.series?.coordinateToPrice(s.height);
-    const range = this.chart?.timeScale().getVisibleRange();
-    if (top === null || top === undefined || bottom === null || bottom === undefined || !range) return undefined;
-    return {
-      low: Math.min(top, bottom),
-      high: Math.max(top, bottom),
-      from: range.from as number,
-      to: range.to as number,
-    };
   }
 
   /** Returns the topmost drawing at a point. */
@@ -228,32 +221,27 @@ export class Layer implements ISeriesPrimitive<Time> {
   }
 }
 
-interface View {
-  low: number;
-  high: number;
-  from: number;
-  to: number;
+/** Reports whether a drawing is certainly outside the pane. */
+function isOutside(d: Drawing, s: Scale): boolean {
+  if (d.type === "horizontal_line") return apart(s, d.price ?? 0);
+  const [a, b] = d.anchors ?? [];
+  if (d.type === "horizontal_ray" && a) return apart(s, a.price) || s.x(a.time) > s.width;
+  if (d.type === "circle" || !a || !b) return false;
+  return spanOutside(d, s, a, b);
 }
 
-/** Reports whether a drawing is certainly outside the view. */
-function isOutside(d: Drawing, v: View): boolean {
-  if (d.type === "horizontal_line") return (d.price ?? 0) < v.low || (d.price ?? 0) > v.high;
-  const anchors = d.anchors ?? [];
-  if (d.type === "horizontal_ray") {
-    const a = anchors[0];
-    return a !== undefined && (a.price < v.low || a.price > v.high || a.time > v.to);
-  }
-  if (d.type === "circle" || d.type === "text" || d.type === "marker" || anchors.length < 2) return false;
-  return spanOutside(d, v, anchors[0]!, anchors[1]!);
+/** Reports whether all prices are above the pane, or all are below it. */
+function apart(s: Scale, ...prices: number[]): boolean {
+  return prices.every((p) => s.y(p) < 0) || prices.every((p) => s.y(p) > s.height);
 }
 
 /** The same as isOutside, for a drawing between two points. */
-function spanOutside(d: Drawing, v: View, a: Anchor, b: Anchor): boolean {
-  const extend = d.extend ?? "none";
-  if (extend === "ray" || extend === "extended") return false;
+function spanOutside(d: Drawing, s: Scale, a: Anchor, b: Anchor): boolean {
+  if (d.extend === "ray" || d.extend === "extended") return false;
   const between = d.type === "trendline" || d.type === "rectangle"; // does not extend beyond its points
-  if (between && (Math.max(a.price, b.price) < v.low || Math.min(a.price, b.price) > v.high)) return !d.label;
-  return Math.max(a.time, b.time) < v.from || (Math.min(a.time, b.time) > v.to && d.type !== "fibonacci");
+  if (between && apart(s, a.price, b.price)) return !d.label;
+  const [p, q] = [s.x(a.time), s.x(b.time)];
+  return Math.max(p, q) < -minWidth || (Math.min(p, q) > s.width && d.type !== "fibonacci");
 }
 
 /** Positions along an axis with a minimum distance. */

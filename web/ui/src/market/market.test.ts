@@ -292,7 +292,7 @@ test("a response that is older than the stream does not hide changes", async () 
   const doc = new Doc("EURUSD");
   const end = doc.open();
   await vi.waitFor(() => expect(told).toBeDefined());
-  const back = doc.back("undo");
+  const back = doc.undoOrRedo("undo");
   const c: Change = {
     version: 3,
     step: 3,
@@ -420,7 +420,7 @@ test("offers ranges that the data covers, in available timeframes", () => {
   expect(rangesOf(short).map((r) => `${r.name} ${r.timeframe}`)).toEqual(["1D 1h", "5D 1h", "1M 1h", "All 1D"]);
 });
 
-test("a position shows its labels if they fit, or if it is selected", () => {
+test("a position shows its label, and all labels if it is selected", () => {
   const narrow: Scale = { width: 500, height: 500, x: (t) => (t - friday) / 360, y: (p) => 500 - (p - 1) * 1000 };
   const d: Drawing = {
     id: "p",
@@ -437,8 +437,13 @@ test("a position shows its labels if they fit, or if it is selected", () => {
   };
   const words = (strong: boolean) =>
     shapeOf(d, narrow, 2, strong).pieces.flatMap((p) => (p.kind === "text" ? [p.text] : []));
-  expect(words(false)).toEqual([]);
+  expect(words(false)).toEqual(["2.00 · open"]);
   expect(words(true)).toEqual(["Target 1.30 (+18.18%)", "Stop 1.00 (-9.09%)", "Risk/reward 2.00 · open"]);
+  // At the right edge, and if the target is close to the entry, the label is still in view.
+  const near = { ...d, label: "Long", takeProfit: 1.101 };
+  const edge: Scale = { ...narrow, width: 30 + "Long · 0.01 · open".length * 6.5 };
+  const label = shapeOf(near, { ...edge, x: (t) => edge.width - 10 + (t - friday) / 360 }, 2).pieces.at(-1)!;
+  expect(label).toMatchObject({ text: "Long · 0.01 · open", at: { x: 26, y: edge.y(1.101) - 4 } });
   // If the labels are wider than the position, the handles do not cover them.
   const { pieces, handles } = shapeOf(d, narrow, 2, true);
   const heading = pieces.find((p) => p.kind === "text" && p.text.startsWith("Risk"))!;

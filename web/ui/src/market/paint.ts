@@ -20,7 +20,7 @@ export interface Inks {
 
 export interface PaintOptions {
   /** Highlights the drawing with a wide light line, while the pointer is on its entry in a list. */
-  lit?: boolean;
+  highlighted?: boolean;
   /** Shows the handles. */
   chosen?: boolean;
   /** Paints it faintly, as the state before a change. */
@@ -39,10 +39,10 @@ export function paint(
   inks: Inks,
   options: PaintOptions,
 ): Shape {
-  const shape = shapeOf(d, s, digits, options.chosen || options.lit || options.ghost);
+  const shape = shapeOf(d, s, digits, options.chosen || options.highlighted || options.ghost);
   c.save();
   if (options.ghost) c.globalAlpha = 0.55;
-  if (options.lit) for (const p of shape.pieces) halo(c, p, inks);
+  if (options.highlighted) for (const p of shape.pieces) halo(c, p, inks);
   const pen = new Pen(c, d, inks, options.ghost ?? false);
   for (const p of shape.pieces) pen.piece(p);
   c.restore();

@@ -48,6 +48,9 @@ const margin = 1200; // on each side of the visible range
 const nearEnd = 450; // distance from the end of the window at which it moves
 const loadOlderBelow = 400;
 const rightSpace = 12;
+const barsKept = 2; // visible bars, beyond which the chart does not scroll
+
+const minBarSpacing = 0.5; // pixels
 
 export class Plot {
   readonly chart: IChartApi;
@@ -84,7 +87,7 @@ export class Plot {
         secondsVisible: false,
         borderVisible: false,
         tickMarkFormatter: tickLabel,
-        minBarSpacing: 1,
+        minBarSpacing,
       },
       rightPriceScale: { borderVisible: false, scaleMargins: { top: 0.12, bottom: 0.08 }, minimumWidth: 62 },
       localization: { timeFormatter: (t: number) => whenWords(t, timeframe), locale: "en-GB" },
@@ -329,13 +332,19 @@ export class Plot {
     this.onRangeChange();
   }
 
-  /** Scrolls a time to the middle without changing the zoom. */
+  /** Scrolls a time to the middle. Keeps the zoom, unless the time is so far after the last bar that both are in view
+   *  only with a wider one. */
   center(time: number): void {
     const r = this.range();
     const half = r ? (r.right - r.left) / 2 : 60;
-    const at = Math.min(Math.max(this.bars.index(time), 0), this.bars.length - 1);
-    this.view(at - half, at + half);
+    const at = Math.max(this.bars.index(time), 0);
+    this.view(Math.min(at - half, this.bars.length - barsKept), at + half);
     this.autoScale(true);
+  }
+
+  /** Reports whether center can bring a time into view. */
+  reaches(time: number): boolean {
+    return this.bars.index(time) - this.bars.length + barsKept < this.chart.timeScale().width() / minBarSpacing;
   }
 
   /** Shows all bars from a time to the newest. */

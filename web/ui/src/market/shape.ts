@@ -44,6 +44,9 @@ export interface Shape {
   handles: Handle[];
 }
 
+/** The least width in pixels of a Fibonacci. A position can be narrower. */
+export const minWidth = 60;
+
 export const defaultLevels = [0, 0.236, 0.382, 0.5, 0.618, 0.786, 1];
 
 const nothing: Shape = { pieces: [], handles: [] };
@@ -223,7 +226,7 @@ function fibonacci(d: Drawing, s: Scale, p: Point, q: Point, digits: number): Sh
   const [a, b] = d.anchors as [Anchor, Anchor];
   const levels = [...(d.levels?.length ? d.levels : defaultLevels)].sort((x, y) => x - y);
   const left = Math.min(p.x, q.x);
-  const right = Math.max(p.x, q.x, left + 60);
+  const right = Math.max(p.x, q.x, left + minWidth);
   const pieces: Piece[] = [];
   const price = (l: number) => b.price + (a.price - b.price) * l;
   levels.forEach((l, i) => {
@@ -391,7 +394,7 @@ function position(d: Drawing, s: Scale, digits: number, strong: boolean): Shape 
       flat(t, "gain"),
       flat(l, "loss"),
       flat(e, "line"),
-      ...(strong ? positionPlates(d, digits, left, right, e, t, l) : positionLabel(d, left, right, e, t)),
+      ...(strong ? positionPlates(d, digits, left, right, e, t, l) : positionLabel(d, s, left, e, t)),
     ],
     handles: [
       { x: left, y: t, name: "takeProfit" },
@@ -402,15 +405,21 @@ function position(d: Drawing, s: Scale, digits: number, strong: boolean): Shape 
   };
 }
 
-/** Returns a short label for a position that is not selected, if it fits. */
-function positionLabel(d: Drawing, left: number, right: number, entry: number, target: number): Piece[] {
+/** Returns the short label of a position that is not selected: beside the entry or, if the target is too close, beyond
+ *  the target. It stays within the
+ *  pane. */
+function positionLabel(d: Drawing, s: Scale, left: number, entry: number, target: number): Piece[] {
   const up = target < entry;
-  const words = [riskReward(d)?.toFixed(2), d.status].filter(Boolean).join(" · ");
-  if (words.length * letterWidth > right - left - 2 * textGap || Math.abs(target - entry) < 1.5 * lineHeight) return [];
+  const words = [d.label, riskReward(d)?.toFixed(2), d.status].filter(Boolean).join(" · ");
+  if (!words || left > s.width) return [];
+  const y = Math.abs(target - entry) < 1.5 * lineHeight ? target : entry;
   return [
     {
       kind: "text",
-      at: { x: left + textGap, y: entry + (up ? -textGap : textGap) },
+      at: {
+        x: Math.min(Math.max(left, 0) + textGap, s.width - textGap - words.length * letterWidth),
+        y: y + (up ? -textGap : textGap),
+      },
       text: words,
       align: "left",
       base: up ? "bottom" : "top",

@@ -2,11 +2,11 @@
 // document of drawings.
 import { useEffect, useRef, useState, type RefObject } from "react";
 import { useDark } from "../lib/theme";
-import { Cell } from "./cell";
+import { Observable } from "./observable";
 import type { Doc } from "./doc";
 import { tools } from "./edit";
 import { Feed } from "./feed";
-import { Hand } from "./hand";
+import { DrawingInput } from "./drawingInput";
 import { Plot } from "./plot";
 import { prefs, usePrefs } from "./prefs";
 import type { Wanted } from "./ranges";
@@ -20,17 +20,18 @@ interface Pointed {
 
 export interface Parts {
   plot: Plot;
-  hand: Hand;
+  input: DrawingInput;
   feed: Feed;
-  pointed: Cell<Pointed>;
+  pointed: Observable<Pointed>;
   /** Changes whenever the visible range changes. */
-  moves: Cell<number>;
+  moves: Observable<number>;
 }
 
 export interface Chosen {
   tool?: string;
   id?: string; // of the selected drawing
-  lit?: string; // highlighted, because the pointer is on its entry in a list
+  revealed?: string; // the price scale fits this drawing, too
+  highlighted?: string; // the pointer is on its entry in a list
   ghost?: Drawing; // as it was before the change that the pointer is on
 }
 
@@ -77,18 +78,19 @@ export function useBoard(
   useEffect(() => parts?.plot.setSpread(spread), [parts, spread]);
   useEffect(() => parts?.plot.showVolume(volume), [parts, volume]);
   useEffect(() => {
-    if (parts) parts.hand.magnet = magnet;
+    if (parts) parts.input.magnet = magnet;
   }, [parts, magnet]);
   useEffect(() => parts?.plot.events.hide(!events), [parts, events]);
-  useEffect(() => parts?.hand.take(tools.find((t) => t.id === chosen.tool)), [parts, chosen.tool]);
+  useEffect(() => parts?.input.setTool(tools.find((t) => t.id === chosen.tool)), [parts, chosen.tool]);
   useEffect(() => {
     if (!parts) return;
     const { layer } = parts.plot;
     layer.chosen = chosen.id && doc.idOf(chosen.id);
-    layer.lit = chosen.lit && doc.idOf(chosen.lit);
+    layer.highlighted = chosen.highlighted && doc.idOf(chosen.highlighted);
+    layer.revealed = chosen.revealed && doc.idOf(chosen.revealed);
     layer.ghost = chosen.ghost;
     layer.show(drawings ? doc.get().drawings : [], timeframe);
-  }, [parts, chosen.id, chosen.lit, chosen.ghost, doc, drawings, timeframe]);
+  }, [parts, chosen.id, chosen.highlighted, chosen.revealed, chosen.ghost, doc, drawings, timeframe]);
   return parts;
 }
 
@@ -114,8 +116,8 @@ function build(
   doc: Doc,
   now: () => { chosen: Chosen; on: BoardEvents },
 ): { parts: Parts; end: () => void } {
-  const pointed = new Cell<Pointed>({});
-  const moves = new Cell(0);
+  const pointed = new Observable<Pointed>({});
+  const moves = new Observable(0);
   const plot = new Plot(el, prefs().kind, timeframe, info.digits, {
     onPoint: (bar, point) => pointed.set({ bar, point }),
     onOlder: () => void feed.older(),
@@ -131,7 +133,7 @@ function build(
     onLast: (bars) => plot.last(bars),
     onEvents: (events) => plot.setEvents(events),
   });
-  const hand = new Hand(plot, info.symbol, timeframe, {
+  const input = new DrawingInput(plot, info.symbol, timeframe, {
     onMade: (d) => {
       const id = doc.add(d);
       now().on.onChoose(id);
@@ -150,11 +152,11 @@ function build(
   });
   const end = feed.start();
   return {
-    parts: { plot, hand, feed, pointed, moves },
+    parts: { plot, input, feed, pointed, moves },
     end: () => {
       end();
       stop();
-      hand.remove();
+      input.remove();
       plot.remove();
     },
   };

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { Cell } from "../log/events";
-import { numberOf, styleOf, formatCell } from "./numbers";
+import { exactValue, formatCell, numberOf, styleOf, stylesOf } from "./numbers";
 
 const all = (name: string, kind: string, ...values: Cell[]) =>
   values.map((v) => formatCell(v, styleOf({ name, kind }, values)));
@@ -13,6 +13,30 @@ test("the numbers of a column have the same format", () => {
   expect(all("rating", "number", 4.5, 3)).toEqual(["4.5", "3.0"]);
   expect(all("x", "number", 0.123456789, 1.5)).toEqual(["0.123457", "1.5"]);
   expect(all("share_percent", "number", 90.0709, 0.7)).toEqual(["90.1%", "0.7%"]);
+});
+
+test("months and currencies are written as people write them", () => {
+  expect(all("month", "text", "2026-10", null, "2025-07")).toEqual(["October 2026", "", "July 2025"]);
+  expect(all("code", "text", "2026-10", "2026-13")).toEqual(["2026-10", "2026-13"]);
+  expect(all("price_eur", "number", 16682.2, -3)).toEqual(["€16,682.20", "-€3.00"]);
+  expect(all("total (CHF)", "decimal", "12.5")).toEqual(["CHF\u00a012.50"]);
+  expect(all("eur_usd", "number", 1.0835)).toEqual(["1.0835"]);
+  const columns = [
+    { name: "total", kind: "number" },
+    { name: "orders", kind: "integer" },
+    { name: "currency", kind: "text" },
+  ];
+  const shown = (rows: Cell[][]) => rows.map((r) => r.map((v, j) => formatCell(v, stylesOf(columns, rows)[j]!)));
+  expect(shown([[12.5, 3, "GBP"]])).toEqual([["£12.50", "3", "GBP"]]);
+  expect(shown([[12.5, 3, "GBP"], [1, 2, "EUR"]])[0]).toEqual(["12.50", "3", "GBP"]); // prettier-ignore
+});
+
+test("the exact value of a rounded number has no noise of floating point", () => {
+  expect(exactValue("19278.579999999998", "19,278.58")).toBe("");
+  expect(exactValue("19278.579999999998", "19.3k")).toBe("19,278.58");
+  expect(exactValue("16682.2", "16,682")).toBe("16,682.2");
+  expect(exactValue("9007199254740993", "9.0 quadrillion")).toBe("9,007,199,254,740,993");
+  expect(exactValue("2026-10", "2026-10")).toBe("");
 });
 
 test("numbers that are names are not formatted", () => {

@@ -7,6 +7,8 @@ export interface Style {
   grouped: boolean; // 16,682 rather than 16682
   decimals?: number; // undefined: each number has as many as it needs
   percent?: boolean; // the values are percentages
+  currency?: string; // such as EUR
+  month?: boolean; // the values are months, such as 2026-10
 }
 
 const kinds = new Set(["integer", "number", "decimal"]);
@@ -38,12 +40,54 @@ export function numberOf(v: Cell | undefined): number | null {
 /** Matches names of columns with percentages, such as 12.5 for 12.5%. */
 const percentWords = /(^|_|\s)(percent|pct|percentage)$/i;
 
+const currencies = "usd|eur|gbp|chf|jpy|cad|aud|sek|nok|dkk|pln|czk";
+const currencyInName = new RegExp(`(?:^|[_\\s(])(${currencies})(?=[_\\s)]|$)`, "gi");
+const currencyCode = new RegExp(`^(${currencies})$`, "i");
+
+/** Returns the currency that a name says. A name with two is an exchange rate. */
+function currencyIn(name: string): string | undefined {
+  const found = [...name.matchAll(currencyInName)];
+  return found.length === 1 ? found[0]![1]!.toUpperCase() : undefined;
+}
+
+/** Returns the one currency that a column of currencies has in every row. */
+function currencyBeside(columns: readonly Column[], rows: readonly (readonly Cell[])[]): string | undefined {
+  const j = columns.findIndex((c) => /^(currency|currency_code|ccy)$/i.test(c.name));
+  const [code, ...others] = j < 0 ? [] : new Set(rows.map((r) => r[j]));
+  return typeof code === "string" && !others.length && currencyCode.test(code) ? code.toUpperCase() : undefined;
+}
+
+const monthPattern = /^(\d{4})-(0[1-9]|1[0-2])$/;
+const monthName = new Intl.DateTimeFormat("en-US", { month: "long", year: "numeric", timeZone: "UTC" });
+
+/** Writes a month such as 2026-10 as October 2026. Other texts are unchanged. */
+export function monthOr(text: string): string {
+  return monthPattern.test(text) ? monthName.format(new Date(`${text}-01T00:00:00Z`)) : text;
+}
+
+/** Reports whether all values are months, as far as there are any. */
+function areMonths(values: Iterable<Cell | undefined>): boolean {
+  let seen = 0;
+  for (const v of values) {
+    if (v === null || v === undefined) continue;
+    if (typeof v !== "string" || !monthPattern.test(v)) return false;
+    if (++seen > sampleRows) break;
+  }
+  return seen > 0;
+}
+
 const sampleRows = 10_000;
 const maxDecimals = 6;
 
 /** Returns the style of a column, from its name and values. */
 export function styleOf(column: Column, values: Iterable<Cell | undefined>): Style {
-  if (!isNumeric(column)) return { numeric: false, grouped: false };
+  const style = numberStyle(column, values);
+  const currency = style.numeric && !isIdentifier(column) && !style.percent ? currencyIn(column.name) : undefined;
+  return currency ? { ...style, currency } : style;
+}
+
+function numberStyle(column: Column, values: Iterable<Cell | undefined>): Style {
+  if (!isNumeric(column)) return { numeric: false, grouped: false, ...(areMonths(values) ? { month: true } : {}) };
   if (isIdentifier(column)) return { numeric: true, grouped: false };
   let maxSeen = 0,
     seen = 0;
@@ -93,8 +137,26 @@ function format(min: number, max: number, grouped: boolean): Intl.NumberFormat {
 /** Formats a cell in the style of its column. NULL becomes "". */
 export function formatCell(v: Cell | undefined, style: Style): string {
   if (v === null || v === undefined) return "";
+  if (style.month) return monthOr(String(v));
   if (!style.numeric || typeof v === "boolean") return String(v);
-  return figure(v, style) + (style.percent ? "%" : "");
+  return withCurrency(figure(v, style), style.currency) + (style.percent ? "%" : "");
+}
+
+function withCurrency(number: string, currency: string | undefined): string {
+  if (!currency) return number;
+  const sign = new Intl.NumberFormat("en-US", { style: "currency", currency }).formatToParts(0)[0]!.value;
+  const space = /[a-z]$/i.test(sign) ? "\u00a0" : "";
+  return number.startsWith("-") ? `-${sign}${space}${number.slice(1)}` : `${sign}${space}${number}`;
+}
+
+/** Formats the exact value of a number in a text, without the noise of floating point. Returns "" if the text says the
+ *  same. */
+export function exactValue(value: string, text: string): string {
+  const n = Number(value);
+  if (value === "" || Number.isNaN(n)) return value === text ? "" : value;
+  const plain = /\.\d{10}/.test(value) ? String(Number(n.toPrecision(12))) : value;
+  if (Number(plain) === Number(text.replace(/[^\d.-]/g, ""))) return "";
+  return figure(plain, { numeric: true, grouped: true });
 }
 
 function figure(v: string | number, style: Style): string {
@@ -119,10 +181,13 @@ function exactly(v: string, style: Style): string {
 
 /** Returns the styles of all columns of a result. */
 export function stylesOf(columns: readonly Column[], rows: readonly (readonly Cell[])[]): Style[] {
+  const beside = currencyBeside(columns, rows);
   return columns.map((c, j) => {
     function* values() {
       for (const r of rows) yield r[j];
     }
-    return styleOf(c, values());
+    const style = styleOf(c, values());
+    const money = beside && style.numeric && !style.percent && !isIdentifier(c) && moneyWords.test(c.name);
+    return money ? { ...style, currency: style.currency ?? beside } : style;
   });
 }

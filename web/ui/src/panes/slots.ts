@@ -12,7 +12,20 @@ export interface ChartPaneProps {
   conversation: string;
   result: ShownResult;
   spec?: ChartSpec;
+  /** Called with the function that saves the chart as a picture, or with undefined while no chart is shown. */
+  onPicture: (save: SavePicture | undefined) => void;
 }
+
+/** chart/InlineChart: the chart of a result within an answer. */
+export interface InlineChartProps {
+  conversation: string;
+  result: ShownResult;
+  spec: ChartSpec;
+  width: number;
+  height: number;
+}
+
+export type SavePicture = (format: "png" | "svg") => Promise<void>;
 
 /** table/TablePane: the rows of a result. */
 export interface TablePaneProps {

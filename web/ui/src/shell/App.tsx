@@ -2,23 +2,25 @@ import { Suspense, useCallback, useEffect, useMemo, useRef, useState } from "rea
 import { noteFailure, onServerBack } from "../api/away";
 import { api, errorMessage, setOnUnauthorized, type Session } from "../api/client";
 import { useLoad } from "../api/load";
-import { logOf, useConnection, useLog, type Log } from "../log/store";
+import { logOf, useConnection, useLog, useMissing, type Log } from "../log/store";
 import { mainResult } from "../log/conversation";
-import { lazyComponent } from "../lib/later";
+import { lazyComponent } from "../lib/lazy";
 import { useWide } from "../lib/media";
 import { setMe } from "../lib/me";
 import { moduleAt } from "../lib/modules";
 import { go, useRoute, type Route } from "../lib/router";
 import { Boundary } from "../ui/Boundary";
 import { Button, IconButton } from "../ui/Button";
+import { HomeLink } from "../ui/HomeLink";
 import { Icon, Logo } from "../ui/Icon";
+import { NotFound } from "../ui/NotFound";
 import { Splitter, useSplit } from "../ui/Splitter";
 import { preloadMarkdown } from "../thread/Answer";
 import { useClientTools } from "../panes/files/clientTools";
 import { useShortcuts } from "./shortcuts";
 import { ConversationView } from "./ConversationView";
 import { ConversationMenu } from "./ConversationMenu";
-import { useFreshList } from "./conversations";
+import { useConversations, useFreshList } from "./conversations";
 import { Home } from "./Home";
 import { preloadResult, RightPane } from "./RightPane";
 import { Sidebar } from "./Sidebar";
@@ -36,7 +38,7 @@ export function App() {
     setError("");
     api.session().then(
       (s) => {
-        setMe(s.user);
+        setMe(s);
         setSession(s);
         setLocked(false);
       },
@@ -75,6 +77,9 @@ function Unreachable({ why, onRetry }: { why: string; onRetry: () => void }) {
   );
 }
 
+const toQuestion = { href: "#composer", label: "Skip to the question field" };
+const toContent = { href: "#content", label: "Skip to the content" };
+
 /** The app after signing in: the list of conversations, the thread and the right pane. */
 function SignedIn({ session }: { session: Session }) {
   useFreshList();
@@ -92,7 +97,9 @@ function SignedIn({ session }: { session: Session }) {
   });
   const log = useMemo(() => (at.conversation ? logOf(at.conversation) : undefined), [at.conversation]);
   const module = moduleAt(at);
-  const skip = module?.skip ?? { href: "#composer", label: "Skip to the question field" };
+  const missing = useMissing(log);
+  const asks = !at.page && !at.usage && !missing;
+  const skip = module?.skip ?? (asks ? toQuestion : toContent);
   return (
     <div className="flex h-full print:block">
       <a
@@ -148,6 +155,7 @@ interface MainProps {
 
 /** The list of conversations beside one of them, the usage page or the start page. */
 function Main({ log, at, wide, list, setList, session, onSettings }: MainProps) {
+  const header = { list, showList: () => setList(true) };
   return (
     <>
       {list && !wide && (
@@ -166,24 +174,39 @@ function Main({ log, at, wide, list, setList, session, onSettings }: MainProps) 
           />
         </aside>
       )}
-      {log ? (
-        <ConversationPage log={log} at={at} wide={wide} list={list} showList={() => setList(true)} session={session} />
+      {at.page ? (
+        <Page {...header}>
+          <NotFound title="Page not found">
+            There is nothing at {location.pathname}. The link may be old or mistyped.
+          </NotFound>
+        </Page>
+      ) : log ? (
+        <ConversationPage log={log} at={at} wide={wide} {...header} session={session} />
       ) : at.usage ? (
-        <main className="flex min-w-0 flex-1 flex-col">
-          <Header list={list} showList={() => setList(true)} />
+        <Page {...header}>
           <Boundary>
             <Suspense fallback={null}>
               <UsagePage org={session.org} admin={session.roles.includes("admin")} />
             </Suspense>
           </Boundary>
-        </main>
+        </Page>
       ) : (
         <Panes at={at} wide={wide} pane={at.view === "data"} session={session}>
-          <Header list={list} showList={() => setList(true)} />
+          <Header {...header} />
           <Home session={session} />
         </Panes>
       )}
     </>
+  );
+}
+
+/** A page without a right pane. */
+function Page({ children, ...header }: HeaderProps & { children: React.ReactNode }) {
+  return (
+    <main id="content" tabIndex={-1} className="flex min-w-0 flex-1 flex-col">
+      <Header {...header} />
+      {children}
+    </main>
   );
 }
 
@@ -198,6 +221,7 @@ interface ConversationPageProps {
 
 /** A conversation beside one of its results. */
 function ConversationPage({ log, at, wide, list, showList, session }: ConversationPageProps) {
+  useEffect(() => log.follow(), [log]);
   useClientTools(log, session);
   useEffect(preloadResult, []);
   const newest = useLog(log, (c) => {
@@ -209,14 +233,26 @@ function ConversationPage({ log, at, wide, list, showList, session }: Conversati
   });
   const title = useLog(log, (c) => c.title);
   const refused = useConnection(log).state === "refused";
-  const coder = useLog(log, (c) => c.assistant === "coder");
-  // A wide screen shows the newest result automatically. On a narrow one the pane would cover the thread.
-  const [closed, setClosed] = useState<string>(); // the result that was closed
+  const listed = useConversations().items.find((c) => c.id === log.id)?.assistant;
+  const assistant = useLog(log, (c) => c.assistant) ?? listed;
+  const [closed, setClosed] = useState<string>(); // the conversation whose pane was closed
+  const missing = useMissing(log);
+  if (missing)
+    return (
+      <Page list={list} showList={showList}>
+        <NotFound title="Conversation not found">
+          It may have been deleted, or the link may be wrong. Only the person who asked can open a conversation.
+        </NotFound>
+      </Page>
+    );
+  const coder = assistant === "coder";
+  // A wide screen has the pane from the start, so that nothing moves when the first result arrives. On a narrow one the
+  // pane would cover the thread. The coder has no results.
   const shown = at.result ?? newest;
   const requested = at.result !== undefined || at.view !== undefined;
-  const pane = requested || (wide && newest !== undefined && closed !== newest);
+  const pane = requested || (wide && !coder && closed !== log.id);
   const close = () => {
-    setClosed(newest);
+    setClosed(log.id);
     go({ conversation: log.id }, "replace");
   };
   return (
@@ -228,7 +264,7 @@ function ConversationPage({ log, at, wide, list, showList, session }: Conversati
         log={log}
         files={coder ? at.view === "files" : undefined}
         pane={pane}
-        onPane={newest ? () => (pane ? close() : setClosed(undefined)) : undefined}
+        onPane={coder ? undefined : () => (pane ? close() : setClosed(undefined))}
       />
       <ConversationView log={log} session={session} />
     </Panes>
@@ -263,16 +299,14 @@ function Panes({
         {children}
       </main>
       {right && wide && (
-        <>
+        <section
+          aria-label="Result"
+          className="flex min-w-(--pane-min) print:hidden bg-surface"
+          style={{ width: `${share}%` }}
+        >
           <Splitter share={share} onChange={setShare} label="Width of the right pane" />
-          <section
-            aria-label="Result"
-            className="flex min-w-(--pane-min) flex-col print:hidden bg-surface"
-            style={{ width: `${share}%` }}
-          >
-            {right}
-          </section>
-        </>
+          <div className="flex min-w-0 flex-1 flex-col">{right}</div>
+        </section>
       )}
       {right && !wide && (
         <section aria-label="Result" className="fixed inset-0 z-10 flex flex-col print:hidden bg-surface">
@@ -300,11 +334,7 @@ function Header({ list, showList, title, log, files, pane, onPane }: HeaderProps
       {!list && (
         <>
           <IconButton icon="menu" label="Show the conversations" onClick={showList} />
-          {!log && (
-            <span className="flex items-center gap-2 pl-1 font-serif text-lg font-semibold">
-              <Logo /> Footnote
-            </span>
-          )}
+          <HomeLink short={log !== undefined} />
         </>
       )}
       {log && (

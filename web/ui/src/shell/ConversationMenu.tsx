@@ -34,7 +34,7 @@ export function ConversationMenu({ log }: { log: Log }) {
                 label: "Export as HTML",
                 icon: "export",
                 hint: "One file, with footnotes",
-                onSelect: () => download(api.exportUrl(log.id)),
+                onSelect: () => download(api.exportUrl(log.id), title),
               },
               {
                 label: "Trace",

@@ -1,10 +1,11 @@
 import { Suspense, useEffect } from "react";
 import { api, type Session } from "../api/client";
 import { useLoad } from "../api/load";
-import { lazyComponent } from "../lib/later";
+import { lazyComponent } from "../lib/lazy";
 import { Boundary } from "../ui/Boundary";
 import { money } from "../lib/format";
 import { Composer } from "../composer/Composer";
+import { TierMenu } from "../composer/TierMenu";
 import { busy } from "../log/conversation";
 import { useConnection, useLog, type Log } from "../log/store";
 import { Icon } from "../ui/Icon";
@@ -18,6 +19,11 @@ const LocalFiles = lazyComponent(() => import("../panes/files/LocalFiles"));
 
 // The schema of the open files that was last sent in each conversation. It is sent again only when it changes.
 const sentSchemas = new Map<string, string>();
+
+/** Notes that a conversation was opened with the schema of the open files. */
+export function schemaSent(conversation: string): void {
+  sentSchemas.set(conversation, schemaText(local().files));
+}
 
 /** Asks about the open files. Sends their schema along if it is new. */
 async function askAboutFiles(log: Log, text: string, context: string | undefined): Promise<void> {
@@ -54,18 +60,21 @@ function Spent({ log, running }: { log: Log; running: boolean }) {
 
 /** A conversation: its thread, and the composer below. */
 export function ConversationView({ log, session }: { log: Log; session: Session }) {
-  useEffect(() => log.follow(), [log]);
   const running = useLog(log, (c) => c.turns.length > 0 && busy(c));
+  // The field appears once it is known what stands above it and beside it, so that it does not move.
+  const known = useLog(log, (c) => c.last > 0 || c.assistant !== undefined);
   const sources = useLog(log, (c) => c.sources);
   const explores = useLog(log, (c) => c.assistant === "explore");
+  const assistant = useLog(log, (c) => c.assistant);
+  const assistants = useLoad("assistants", api.assistants);
   const open = useLocal().files;
   const title = useLog(log, (c) => c.title);
   const line = useConnection(log).state;
   const off =
     line === "waiting"
-      ? "the server does not answer"
+      ? "the server can't be reached"
       : line === "refused"
-        ? "this conversation cannot be reached"
+        ? "this conversation can't be opened"
         : undefined;
   useEffect(() => {
     document.title = title ? `${title} · Footnote` : "Footnote";
@@ -75,45 +84,48 @@ export function ConversationView({ log, session }: { log: Log; session: Session 
   useEffect(() => void refresh(), [title, running]);
   return (
     <div className="flex min-h-0 flex-1 flex-col print:block">
-      <Thread log={log} />
-      <div className="mx-auto w-full max-w-thread px-5 pb-4 print:hidden">
-        {explores ? (
-          <Boundary>
-            <Suspense fallback={null}>
-              <LocalFiles
-                log={log}
-                offline={session.offline}
-                asked={open.length > 0 && sentSchemas.get(log.id) !== schemaText(open)}
-              />
-            </Suspense>
-          </Boundary>
-        ) : (
-          <Dropped key={log.id} />
-        )}
-        <Composer
-          key={log.id}
-          name={log.id}
-          autoFocus
-          placeholder="Ask the next question"
-          running={running}
-          off={off ?? (explores ? openingReason(open) : undefined)}
-          onSend={(text, context) => (explores ? askAboutFiles(log, text, context) : askNext(log, text, context))}
-          sources={sources}
-          tables={explores ? mentionableTables(open) : undefined}
-          onStop={() => api.stop(log.id)}
-          fixed={
-            <>
-              {sources.length > 0 && (
-                <span className="inline-flex h-8 min-w-0 items-center gap-1.5 px-2 text-sm text-ink-quiet">
-                  <Icon name="database" small />
-                  <span className="truncate">{sources.join(", ")}</span>
-                </span>
-              )}
-              <Spent log={log} running={running} />
-            </>
-          }
-        />
-      </div>
+      <Thread key={log.id} log={log} />
+      {known && (
+        <div className="mx-auto w-full max-w-thread px-5 pb-4 print:hidden">
+          {explores ? (
+            <Boundary>
+              <Suspense fallback={null}>
+                <LocalFiles
+                  log={log}
+                  offline={session.offline}
+                  asked={open.length > 0 && sentSchemas.get(log.id) !== schemaText(open)}
+                />
+              </Suspense>
+            </Boundary>
+          ) : (
+            <Dropped key={log.id} />
+          )}
+          <Composer
+            key={log.id}
+            name={log.id}
+            autoFocus
+            placeholder="Ask the next question"
+            running={running}
+            off={off ?? (explores ? openingReason(open) : undefined)}
+            onSend={(text, context) => (explores ? askAboutFiles(log, text, context) : askNext(log, text, context))}
+            sources={sources}
+            tables={explores ? mentionableTables(open) : undefined}
+            onStop={() => api.stop(log.id)}
+            fixed={
+              <>
+                {sources.length > 0 && (
+                  <span className="inline-flex h-8 min-w-0 items-center gap-1.5 px-2 text-sm text-ink-quiet">
+                    <Icon name="database" small />
+                    <span className="truncate">{sources.join(", ")}</span>
+                  </span>
+                )}
+                <TierMenu log={log} assistant={assistants.data?.assistants.find((a) => a.name === assistant)} />
+                <Spent log={log} running={running} />
+              </>
+            }
+          />
+        </div>
+      )}
     </div>
   );
 }

@@ -2,7 +2,7 @@ import { Suspense, useEffect, useState } from "react";
 import { api, errorMessage, type Session, type Suggestion } from "../api/client";
 import { useAway } from "../api/away";
 import { invalidate, useLoad } from "../api/load";
-import { lazyComponent } from "../lib/later";
+import { lazyComponent } from "../lib/lazy";
 import { Boundary } from "../ui/Boundary";
 import { queriesSources, Composer, chip } from "../composer/Composer";
 import { go, useRoute } from "../lib/router";
@@ -10,8 +10,21 @@ import { startConversation } from "../thread/ask";
 import { Icon } from "../ui/Icon";
 import { chooseLocal, chooseUpload, forgetClosed, forgetMissing, isAvailable, setChoice, useChoice } from "./choice";
 import { refresh } from "./conversations";
+import { schemaSent } from "./ConversationView";
 import { Attach } from "../panes/files/Attach";
-import { local, mentionableTables, openingReason, restore, schemaText, tables, useLocal } from "../panes/files/store";
+import { examples, sampleFile, sampleQuestions } from "../panes/files/examples";
+import { OpenFile } from "../panes/files/OpenFile";
+import {
+  addFiles,
+  local,
+  mentionableTables,
+  openingReason,
+  restore,
+  schemaText,
+  tables,
+  useLocal,
+  type LocalFile,
+} from "../panes/files/store";
 
 const LocalFiles = lazyComponent(() => import("../panes/files/LocalFiles"));
 
@@ -20,7 +33,8 @@ function useStartData({ assistant, sources: chosen }: ReturnType<typeof useChoic
   const assistants = useLoad("assistants", api.assistants);
   const sources = useLoad("sources", api.sources);
   const source = chosen?.[0] ?? "";
-  const usesSources = queriesSources(assistants.data?.assistants.find((a) => a.name === assistant));
+  const chosenAssistant = assistants.data?.assistants.find((a) => a.name === assistant);
+  const usesSources = queriesSources(chosenAssistant);
   const listed = sources.data?.sources;
   const names = listed?.map((s) => s.name);
   useEffect(() => {
@@ -36,13 +50,39 @@ function useStartData({ assistant, sources: chosen }: ReturnType<typeof useChoic
     assistants: assistants.data?.assistants ?? [],
     sources: listed ?? [],
     readable: chosen ?? listed?.filter((s) => s.ok).map((s) => s.name),
-    suggestions: suggestions.data?.suggestions ?? [],
+    suggestions: usesSources
+      ? (suggestions.data?.suggestions ?? [])
+      : (chosenAssistant?.examples ?? []).map((text) => ({ text })),
     usesSources,
     broken,
     failed: all.find((l) => l.error !== undefined && !l.loading && !(l === suggestions && broken.length > 0)),
     loading: sources.loading,
     reload: () => all.forEach((l) => l.reload()),
   };
+}
+
+const introductions: Record<string, { heading: string; below: string; placeholder: string }> = {
+  analyst: {
+    heading: "What do you want to know?",
+    below: "Every number in the answer has a footnote: its query and its cell.",
+    placeholder: "Ask about your data",
+  },
+  explore: {
+    heading: "What do you want to know?",
+    below: "Ask about files on your computer. Their rows stay in this browser.",
+    placeholder: "Ask about your files",
+  },
+  coder: {
+    heading: "What should the coder do?",
+    below: "It works with files in a folder of its own, and asks before it changes anything.",
+    placeholder: "Describe a task",
+  },
+};
+
+/** Returns questions about the open files or, without any, about the sample. */
+function aboutFiles(files: readonly LocalFile[]): Suggestion[] {
+  const texts = files.length ? examples(files.flatMap((f) => f.tables)) : sampleQuestions;
+  return texts.map((text) => ({ text }));
 }
 
 /** The start page, for a new question. */
@@ -52,20 +92,26 @@ export function Home({ session }: { session: Session }) {
   const away = useAway();
   const files = useLocal().files;
   const explores = choice.assistant === "explore";
+  const words = introductions[choice.assistant ?? ""] ?? introductions.analyst!;
   useEffect(() => {
     if (explores) void restore().then(() => local().files.length === 0 && forgetClosed());
   }, [explores]);
   const ask = async (text: string, context?: string) => {
     if (explores) {
+      if (local().files.length === 0 && sampleQuestions.includes(text)) await addFiles([sampleFile()]);
       await tables();
       context = [schemaText(local().files), context].filter(Boolean).join("\n");
     }
     try {
-      await startConversation({
+      const question = {
         text,
         ...choice,
         sources: usesSources ? choice.sources : undefined,
         ...(context ? { context } : {}),
+      };
+      await startConversation(question, (conversation) => {
+        if (explores) schemaSent(conversation);
+        go({ conversation });
       });
     } catch (err) {
       invalidate("sources"); // the chosen one may have been deleted
@@ -77,8 +123,8 @@ export function Home({ session }: { session: Session }) {
     <div className="scroll min-h-0 flex-1">
       <div className="relative mx-auto w-full max-w-thread px-5 pt-[14dvh] pb-8">
         {away && <AwayNotice />}
-        <h1 className="font-serif text-2xl font-medium tracking-tight text-balance">What do you want to know?</h1>
-        <p className="mt-1 mb-6 text-ink-soft">Every number in the answer has a footnote: its query and its cell.</p>
+        <h1 className="font-serif text-2xl font-medium tracking-tight text-balance">{words.heading}</h1>
+        <p className="mt-1 mb-6 text-ink-soft">{words.below}</p>
         {(explores || files.length > 0) && (
           <Boundary>
             <Suspense fallback={null}>
@@ -89,9 +135,9 @@ export function Home({ session }: { session: Session }) {
         <Composer
           name="home"
           autoFocus
-          placeholder="Ask about your data"
+          placeholder={words.placeholder}
           onSend={ask}
-          off={away ? "the server does not answer" : explores ? openingReason(files) : undefined}
+          off={away ? "the server can't be reached" : explores ? openingReason(files) : undefined}
           tables={explores ? mentionableTables(files) : undefined}
           sources={usesSources ? offers.readable : undefined}
           choice={{
@@ -114,7 +160,8 @@ export function Home({ session }: { session: Session }) {
           </p>
         )}
         <section aria-label="Questions to begin with" className="mt-6 min-h-68 sm:min-h-34">
-          <Suggestions all={offers.suggestions} onAsk={ask} />
+          {explores && files.length === 0 && <NoFile />}
+          <Suggestions all={explores ? aboutFiles(files) : offers.suggestions} onAsk={ask} />
           {broken.map((s) => (
             <p key={s.name} role="alert" className="mt-3 flex items-baseline gap-3 text-sm">
               <span className="min-w-0 flex-1 text-ink-soft">
@@ -131,6 +178,18 @@ export function Home({ session }: { session: Session }) {
           </p>
         )}
       </div>
+    </div>
+  );
+}
+
+/** What to do while no file is open. */
+function NoFile() {
+  return (
+    <div className="mb-4 flex flex-wrap items-center gap-x-3 gap-y-2 rounded-lg border border-dashed px-4 py-4 text-sm text-ink-soft">
+      <p className="min-w-56 flex-1">
+        Drop a CSV, TSV, Excel, Parquet or JSON file anywhere on this page, or try a question on a sample file.
+      </p>
+      <OpenFile className={chip} />
     </div>
   );
 }
@@ -201,7 +260,7 @@ function AwayNotice() {
   return (
     <p role="status" className="absolute inset-x-5 top-4 flex items-center gap-2 text-sm text-ink-soft">
       <Icon name="spinner" small className="turning shrink-0" />
-      <span>The server does not answer. This page shows what it loaded earlier and keeps trying to reconnect.</span>
+      <span>Offline: showing what was loaded earlier. Reconnecting.</span>
     </p>
   );
 }

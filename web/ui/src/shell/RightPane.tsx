@@ -1,8 +1,8 @@
-import { Suspense, useState } from "react";
+import { Suspense, useCallback, useState } from "react";
 import type { Session } from "../api/client";
 import { api } from "../api/client";
 import { useLocalRows } from "../api/rows";
-import { capital, plural, resultName } from "../lib/format";
+import { capital, originOf, plural, resultName } from "../lib/format";
 import { youOrName } from "../lib/me";
 import { go, type Route, type View } from "../lib/router";
 import type { ShownResult } from "../log/conversation";
@@ -11,9 +11,10 @@ import { IconButton } from "../ui/Button";
 import { Menu } from "../ui/Menu";
 import { Tabs, type Tab } from "../ui/Tabs";
 import { download, fileName, save } from "../lib/download";
-import { lazyComponent, loadWithRetry } from "../lib/later";
+import { lazyComponent, loadWithRetry } from "../lib/lazy";
 import { Boundary } from "../ui/Boundary";
 import { useLocalRun } from "../panes/files/rerun";
+import type { SavePicture } from "../panes/slots";
 
 const ChartPane = lazyComponent(() => import("../panes/chart/ChartPane"));
 const TablePane = lazyComponent(() => import("../panes/table/TablePane"));
@@ -53,7 +54,22 @@ export function RightPane({ log, result, at, session, onClose }: Props) {
       </Framed>
     );
   }
-  return log && result ? <Result log={log} id={result} view={at.view} onClose={onClose} /> : null;
+  if (!log) return null;
+  return result ? <Result log={log} id={result} view={at.view} onClose={onClose} /> : <NoResult onClose={onClose} />;
+}
+
+/** The place of the first result. */
+function NoResult({ onClose }: { onClose: () => void }) {
+  return (
+    <>
+      <header className="flex h-(--header) shrink-0 items-center justify-end border-b pr-2">
+        <IconButton icon="close" label="Close the result" onClick={onClose} />
+      </header>
+      <p className="m-auto max-w-drawer p-6 text-center text-sm text-ink-quiet">
+        The chart, table and SQL of an answer appear here.
+      </p>
+    </>
+  );
 }
 
 function Framed({ title, onClose, children }: { title: string; onClose: () => void; children: React.ReactNode }) {
@@ -82,7 +98,9 @@ const tabs: readonly Tab<ResultView>[] = [
 
 function Result({ log, id, view, onClose }: { log: Log; id: string; view?: View; onClose: () => void }) {
   const r = useLog(log, (c) => c.results[id]);
+  const [picture, setPicture] = useState<SavePicture>();
   const localRun = useLocalRun(log.id, r);
+  const keepPicture = useCallback((save: SavePicture | undefined) => setPicture(() => save), []);
   // If the model chose a table instead of a chart, show the table first.
   const first: ResultView = r?.chart?.type === "table" ? "table" : "chart";
   const now: ResultView = view === "table" || view === "sql" || view === "chart" ? view : first;
@@ -93,7 +111,7 @@ function Result({ log, id, view, onClose }: { log: Log; id: string; view?: View;
       <header className="flex h-(--header) shrink-0 items-center gap-1 border-b pr-2 pl-3">
         <Tabs name="result" label="Views of the result" tabs={tabs} now={now} onChange={show} />
         <span className="flex-1" />
-        {r && <Downloads log={log} r={r} />}
+        {r && <Downloads log={log} r={r} picture={now === "chart" ? picture : undefined} />}
         <IconButton icon="close" label="Close the result" onClick={onClose} />
       </header>
       {r ? (
@@ -108,7 +126,9 @@ function Result({ log, id, view, onClose }: { log: Log; id: string; view?: View;
           >
             <Boundary of={`${id} ${now}`}>
               <Suspense fallback={<Skeleton />}>
-                {now === "chart" && <ChartPane key={id} conversation={log.id} result={r} spec={r.chart} />}
+                {now === "chart" && (
+                  <ChartPane conversation={log.id} result={r} spec={r.chart} onPicture={keepPicture} />
+                )}
                 {now === "table" && <TablePane key={id} conversation={log.id} result={r} />}
                 {now === "sql" && (
                   <SqlPane
@@ -159,9 +179,9 @@ function Caption({ log, r }: { log: Log; r: ShownResult }) {
       </h2>
       <p className="tabular text-xs text-ink-quiet">
         {[
-          r.source === "client" ? "in this browser" : r.source,
+          originOf(r),
           plural(r.row_count, "row") + (r.truncated && r.source !== "client" ? ", cut" : ""),
-          r.version > 1 ? `v${r.version}, by ${youOrName(r.author)}` : "",
+          r.version > 1 ? `version ${r.version}, by ${youOrName(r.author)}` : "",
         ]
           .filter(Boolean)
           .join(" · ")}
@@ -179,19 +199,21 @@ function Caption({ log, r }: { log: Log; r: ShownResult }) {
   );
 }
 
-const formats = { xlsx: "Excel (XLSX)", csv: "CSV", json: "JSON", arrow: "Arrow" } as const;
+const formats = { xlsx: "Excel (XLSX)", csv: "CSV", json: "JSON", parquet: "Parquet", arrow: "Arrow" } as const;
 type Format = keyof typeof formats;
 
-function Downloads({ log, r }: { log: Log; r: ShownResult }) {
+/** The menu of files: the rows, and the chart if one is shown. */
+function Downloads({ log, r, picture }: { log: Log; r: ShownResult; picture?: SavePicture }) {
   const ref = { conversation: log.id, id: r.id };
   const rows = useLocalRows(ref);
   const question = useLog(log, (c) => c.turns.find((t) => t.seq === r.turn)?.text);
   const [failed, setFailed] = useState("");
-  const write = async (f: Exclude<Format, "arrow">) => {
+  const title = r.chart?.title || question || resultName(r.id);
+  const write = async (f: Exclude<Format, "arrow" | "parquet">) => {
     setFailed("");
     try {
       const make = await loadWithRetry(() => import("../lib/export"));
-      save(await make[f](rows!), fileName(r.chart?.title || question || r.id, f));
+      save(await make[f](rows!), fileName(title, f));
     } catch {
       setFailed("The file could not be written. Reload the page and try again.");
     }
@@ -209,7 +231,8 @@ function Downloads({ log, r }: { log: Log; r: ShownResult }) {
         : f === "arrow"
           ? "Arrow is available only for results from the server."
           : undefined,
-    onSelect: () => (rows && f !== "arrow" ? void write(f) : download(api.resultUrl(log.id, r.id, f))),
+    onSelect: () =>
+      rows && f !== "arrow" && f !== "parquet" ? void write(f) : download(api.resultUrl(log.id, r.id, f), title),
   }));
   return (
     <>
@@ -221,7 +244,20 @@ function Downloads({ log, r }: { log: Log; r: ShownResult }) {
       <Menu
         label="Download"
         align="end"
-        groups={[{ title: "Download", items }]}
+        groups={[
+          { title: "Rows", items },
+          ...(picture
+            ? [
+                {
+                  title: "Chart",
+                  items: [
+                    { label: "Image (PNG)", onSelect: () => void picture("png") },
+                    { label: "Vector image (SVG)", onSelect: () => void picture("svg") },
+                  ],
+                },
+              ]
+            : []),
+        ]}
         button={(p) => <IconButton icon="download" label="Download" {...p} />}
       />
     </>

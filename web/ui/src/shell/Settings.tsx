@@ -1,7 +1,7 @@
 import { useEffect } from "react";
 import { api, type Session } from "../api/client";
 import { useLoad } from "../api/load";
-import { count } from "../lib/format";
+import { count, tokensWithWeight } from "../lib/format";
 import { Dialog } from "../ui/Dialog";
 
 /** The user's usage and budget, and facts about this server. */
@@ -27,7 +27,7 @@ export default function Settings({ session, onClose }: { session: Session; onClo
           <>
             <dl className="tabular mt-2 grid grid-cols-[1fr_3fr] gap-x-6 gap-y-1 text-sm">
               <dt className="text-ink-quiet">Tokens used</dt>
-              <dd>{count(u.used_tokens)}</dd>
+              <dd>{tokensWithWeight(u.tokens, u.used_tokens)}</dd>
               {u.limit_tokens !== undefined && (
                 <>
                   <dt className="text-ink-quiet">Remaining</dt>
@@ -89,7 +89,9 @@ export default function Settings({ session, onClose }: { session: Session; onClo
           <dd>{session.version}</dd>
           <dt className="text-ink-quiet">Signed in as</dt>
           <dd>
-            {session.name || session.user}, {session.org}
+            {session.needs_key
+              ? `${session.name || session.user}, ${session.org}`
+              : "nobody: this machine needs no key"}
           </dd>
           <dt className="text-ink-quiet">Answered by</dt>
           <dd>{session.offline ? "the offline planner: fixed rules on this machine" : "an AI model"}</dd>

@@ -1,14 +1,15 @@
-import { useEffect, useRef, useState, type MouseEvent } from "react";
+import { useEffect, useRef, useState } from "react";
 import { useAway } from "../api/away";
 import { api, type ConversationHead, type Session } from "../api/client";
 import { useDebounced } from "../api/load";
 import { forgetDrafts } from "../composer/drafts";
 import { period, listTime } from "../lib/format";
 import { offeredModules, pageOf, type Module } from "../lib/modules";
-import { go, href, useRoute } from "../lib/router";
+import { follow, go, href, useRoute } from "../lib/router";
 import { setTheme, useTheme } from "../lib/theme";
 import { Button, IconButton } from "../ui/Button";
-import { Icon, Logo } from "../ui/Icon";
+import { HomeLink } from "../ui/HomeLink";
+import { Icon } from "../ui/Icon";
 import { Menu } from "../ui/Menu";
 import { download } from "../lib/download";
 import { loadMore, refresh, useConversations } from "./conversations";
@@ -32,15 +33,7 @@ export function Sidebar({ session, onNavigate, onHide, onSettings }: Props) {
   return (
     <nav aria-label="Conversations" className="flex h-full min-h-0 flex-col">
       <header className="flex h-(--header) shrink-0 items-center gap-2 pr-2 pl-4">
-        <a
-          href="/"
-          onClick={(e) => follow(e, {}, onNavigate)}
-          className="flex items-center gap-2 rounded-md font-serif text-lg font-semibold"
-          aria-label="Footnote, new question"
-        >
-          <Logo />
-          Footnote
-        </a>
+        <HomeLink onNavigate={onNavigate} />
         <IconButton icon="panel" label="Hide the conversations" className="ml-auto" onClick={onHide} />
       </header>
       <div className="space-y-2 px-3 pb-2">
@@ -90,14 +83,6 @@ function ModuleLink({ module, onNavigate }: { module: Module; onNavigate: () => 
   );
 }
 
-/** Follows a link within the app. A click with a modifier key is left to the browser, which opens a new tab. */
-function follow(e: MouseEvent, to: Parameters<typeof go>[0], then: () => void): void {
-  if (e.ctrlKey || e.metaKey || e.shiftKey || e.button !== 0) return;
-  e.preventDefault();
-  go(to);
-  then();
-}
-
 function Conversations({ onNavigate }: { onNavigate: () => void }) {
   const { items, loading, error, next, query } = useConversations();
   const away = useAway();
@@ -124,7 +109,9 @@ function Conversations({ onNavigate }: { onNavigate: () => void }) {
       ))}
       {away && (
         <p className="px-2 py-3 text-xs text-ink-quiet">
-          {items.length > 0 ? "This list may be out of date." : "The list will load when the server responds."}
+          {items.length > 0
+            ? "Offline: showing the last known list"
+            : "Offline: the list will load once the server is back"}
         </p>
       )}
       {!away && !loading && error && (
@@ -139,14 +126,14 @@ function Conversations({ onNavigate }: { onNavigate: () => void }) {
           </button>
         </p>
       )}
-      {!loading && !error && items.length === 0 && (
+      {!loading && !error && !next && items.length === 0 && (
         <p className="px-2 py-3 text-sm text-ink-quiet">
-          {query ? "No conversations match." : "Your questions will appear here."}
+          {query ? "No conversations match." : "Your conversations will appear here."}
         </p>
       )}
       {next && (
         <Button look="quiet" className="mt-2 w-full" disabled={loading} onClick={() => void loadMore()}>
-          Older
+          {query ? "Search older conversations" : "Older"}
         </Button>
       )}
     </div>
@@ -166,16 +153,23 @@ function Row({ c, now, showTime, onNavigate }: RowProps) {
   const title = c.title || "Untitled";
   const to = { ...pageOf(c.assistant), conversation: c.id };
   return (
-    <li className={`group flex h-8 items-center rounded-md ${now ? "bg-hover" : "hover:bg-hover"}`}>
+    <li className={`group flex min-h-8 items-center rounded-md ${now ? "bg-hover" : "hover:bg-hover"}`}>
       <a
         href={href(to)}
         aria-current={now ? "page" : undefined}
         title={title}
         onClick={(e) => follow(e, to, onNavigate)}
-        className={`flex h-full min-w-0 flex-1 items-center gap-2 rounded-md pl-2 text-sm ${now ? "text-ink" : "text-ink-soft"}`}
+        className={`flex min-h-8 min-w-0 flex-1 items-center gap-2 rounded-md pl-2 text-sm ${now ? "text-ink" : "text-ink-soft"}`}
       >
-        <span dir="auto" className="min-w-0 flex-1 truncate text-left">
-          {title}
+        <span className="min-w-0 flex-1 text-left">
+          <span dir="auto" className="block truncate">
+            {title}
+          </span>
+          {c.excerpt && (
+            <span dir="auto" className="mb-1 line-clamp-2 text-xs wrap-anywhere text-ink-quiet">
+              {c.excerpt.replace(/\*\*|`/g, "")}
+            </span>
+          )}
         </span>
         {showTime && <span className="tabular shrink-0 text-xs text-ink-quiet">{listTime(c.updated)}</span>}
         {c.state === "running" && <Icon name="spinner" small className="turning text-accent" />}
@@ -190,7 +184,7 @@ function Row({ c, now, showTime, onNavigate }: RowProps) {
           {
             items: [
               { label: "Rename", icon: "edit", onSelect: () => setDialog("rename") },
-              { label: "Export as HTML", icon: "export", onSelect: () => download(api.exportUrl(c.id)) },
+              { label: "Export as HTML", icon: "export", onSelect: () => download(api.exportUrl(c.id), c.title) },
               { label: "Delete", icon: "trash", danger: true, onSelect: () => setDialog("delete") },
             ],
           },

@@ -15,9 +15,7 @@ export function SignIn({ again, onDone }: { again: boolean; onDone: () => void }
       await api.signIn(key.trim());
       onDone();
     } catch (err) {
-      setError(
-        err instanceof ApiError && err.status === 401 ? "This key is not valid on this server." : errorMessage(err),
-      );
+      setError(err instanceof ApiError && err.status === 401 ? "That key isn't valid." : errorMessage(err));
       setBusy(false);
     }
   };
@@ -37,7 +35,7 @@ export function SignIn({ again, onDone }: { again: boolean; onDone: () => void }
             Your session has ended, or your key was revoked. Sign in to continue where you left off.
           </p>
         )}
-        <p className="mt-1 text-sm text-ink-soft">Use the API key that the administrator of this server gave you.</p>
+        <p className="mt-1 text-sm text-ink-soft">Enter the API key from your administrator.</p>
         <label className="mt-5 block text-sm font-medium">
           API key
           <input

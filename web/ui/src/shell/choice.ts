@@ -57,14 +57,14 @@ export function chooseUpload(name: string): void {
 }
 
 /** Reports whether a source is listed or was just uploaded. */
-export function isAvailable(name: string, there: readonly string[]): boolean {
-  return there.includes(name) || uploaded.includes(name);
+export function isAvailable(name: string, listed: readonly string[]): boolean {
+  return listed.includes(name) || uploaded.includes(name);
 }
 
 /** Resets the chosen source if it no longer exists, such as a deleted upload. */
-export function forgetMissing(there: readonly string[]): void {
-  uploaded = uploaded.filter((name) => !there.includes(name));
-  if (choice.sources?.some((name) => !isAvailable(name, there))) setChoice({ ...choice, sources: undefined });
+export function forgetMissing(listed: readonly string[]): void {
+  uploaded = uploaded.filter((name) => !listed.includes(name));
+  if (choice.sources?.some((name) => !isAvailable(name, listed))) setChoice({ ...choice, sources: undefined });
 }
 
 /** Chooses the files that are open in this browser. */

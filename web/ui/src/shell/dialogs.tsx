@@ -83,7 +83,7 @@ export function Delete({ id, title, now, onClose }: Props & { now: boolean }) {
       onClose={onClose}
       actions={
         <>
-          <Button onClick={onClose}>Keep it</Button>
+          <Button onClick={onClose}>Cancel</Button>
           <Button look="danger" onClick={() => void remove()}>
             Delete
           </Button>

@@ -15,7 +15,7 @@ export const mod = mac ? "⌘" : "Ctrl";
 
 /** All shortcuts, for the help. */
 export const shortcuts: readonly Shortcut[] = [
-  { keys: [mod, "K"], action: "Commands, and every conversation" },
+  { keys: [mod, "K"], action: "Search commands and conversations" },
   { keys: [mod, "Shift", "O"], action: "New question" },
   { keys: [mod, "B"], action: "Show or hide the conversations" },
   { keys: ["/"], action: "Go to the question field" },
@@ -23,9 +23,9 @@ export const shortcuts: readonly Shortcut[] = [
   { keys: ["Enter"], action: "Send the question" },
   { keys: ["Shift", "Enter"], action: "Add a line to the question" },
   { keys: ["@"], action: "Mention a table in the question" },
-  { keys: ["Esc"], action: "Stop the answer, from the empty field; close a dialog or menu" },
+  { keys: ["Esc"], action: "Stop the answer (with an empty question field), or close a dialog or menu" },
   { keys: [mod, "Enter"], action: "Run the edited SQL" },
-  { keys: ["A"], action: "Approve the call that waits for you" },
+  { keys: ["A"], action: "Allow the action that waits for you" },
   { keys: ["D"], action: "Decline it" },
 ];
 

@@ -1,5 +1,5 @@
 import { Suspense, useMemo } from "react";
-import { lazyComponent } from "../lib/later";
+import { lazyComponent } from "../lib/lazy";
 import { Boundary } from "../ui/Boundary";
 import type { Answer as AnswerType } from "../log/conversation";
 import { notesOf } from "./notes";

@@ -2,7 +2,7 @@ import { Suspense, useCallback, useRef, useState, type ReactNode } from "react";
 import { api, errorMessage } from "../api/client";
 import type { ToolPart } from "../log/conversation";
 import { familyOf, useTools } from "../log/tools";
-import { lazyComponent } from "../lib/later";
+import { lazyComponent } from "../lib/lazy";
 import { Boundary } from "../ui/Boundary";
 import { Button } from "../ui/Button";
 import { Icon } from "../ui/Icon";

@@ -43,6 +43,11 @@ export function FeedbackForm({
             rows={3}
             value={words}
             onChange={(e) => setWords(e.target.value)}
+            onKeyDown={(e) => {
+              if (e.key !== "Enter" || e.shiftKey || e.nativeEvent.isComposing) return;
+              e.preventDefault();
+              void send();
+            }}
             className="mt-1 block w-full resize-none rounded-md border bg-surface p-2 text-sm font-normal"
           />
         </label>
@@ -53,7 +58,7 @@ export function FeedbackForm({
         )}
         <div className="mt-2 flex justify-end gap-2">
           <Button look="quiet" onClick={onClose}>
-            No reason
+            Skip
           </Button>
           <Button look="primary" type="submit">
             Send

@@ -1,5 +1,6 @@
 import type { Turn } from "../log/conversation";
 import { useLog, type Log } from "../log/store";
+import { capital } from "../lib/format";
 import { youOrName } from "../lib/me";
 import { go } from "../lib/router";
 import { Icon } from "../ui/Icon";
@@ -21,15 +22,15 @@ export function Stale({ turn, log }: { turn: Turn; log: Log }) {
     >
       <Icon name="alert" small />
       <span className="min-w-0 flex-1">
-        The text above cites v{first.version} of {old.length > 1 ? `${old.length} queries` : "its query"}. There is a
-        newer version, v{newest.version}, by {youOrName(newest.author)}: the figures may differ.
+        {capital(youOrName(newest.author))} edited {old.length > 1 ? `${old.length} queries` : "this query"}. The answer
+        above still uses {old.length > 1 ? "their earlier versions" : `version ${first.version}`}.
       </span>
       <button
         type="button"
         className="rounded-sm font-medium underline underline-offset-2"
         onClick={() => go({ conversation: log.id, result: newest.id, view: "table" })}
       >
-        See v{newest.version}
+        See version {newest.version}
       </button>
     </p>
   );

@@ -22,7 +22,8 @@ export function summary(t: Turn, parts: readonly Part[]): string {
   const words: string[] = [];
   if (ran) words.push(plural(ran, "query", "queries"));
   if (other) words.push(plural(other, ran ? "other step" : "step"));
-  if (!words.length) words.push(parts.some((p) => p.kind === "thinking") ? "Thought about it" : "Steps");
+  if (!words.length && !parts.length) words.push("No steps");
+  else if (!words.length) words.push(parts.some((p) => p.kind === "thinking") ? "Thought about it" : "Steps");
   if (failed && t.state !== "failed") words.push(plural(failed, "failed", "failed"));
   if (t.millis !== undefined) words.push(duration(t.millis));
   return words.join(" · ");
@@ -46,7 +47,9 @@ export const Steps = memo(function Steps({ turn, conversation, now }: Props) {
     if (revealed) setOpen(true);
   }, [revealed]);
   const running = turn.state === "running" || turn.state === "idle";
-  if (!parts.length && !now) return turn.state === "finished" ? <div className="h-2" aria-hidden="true" /> : null;
+  // As high as the line of the running turn, so that the answer does not move when it ends.
+  if (!parts.length && !now)
+    return <p className="tabular flex h-7 items-center text-sm text-ink-quiet">{summary(turn, parts)}</p>;
   return (
     <div>
       <button

@@ -3,12 +3,12 @@
 import { Suspense, useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from "react";
 import { busy, type Conversation, type Turn } from "../log/conversation";
 import { useConnection, useLog, type Log } from "../log/store";
-import { lazyComponent } from "../lib/later";
+import { lazyComponent } from "../lib/lazy";
 import { Boundary } from "../ui/Boundary";
 import { Button } from "../ui/Button";
 import { Icon } from "../ui/Icon";
 import { go } from "../lib/router";
-import { NoteContext, StaleContext, FullResultContext } from "./context";
+import { LogContext, NoteContext, StaleContext, FullResultContext } from "./context";
 import { notesOf, type Note } from "./notes";
 import { TurnView } from "./TurnView";
 import { usePending } from "./ask";
@@ -46,17 +46,19 @@ export function Thread({ log }: { log: Log }) {
             aria-label="Conversation"
             className="mx-auto w-full max-w-thread px-5"
           >
-            <FullResultContext value={fullResultOf}>
-              {shown.map((t, i) => (
-                <div
-                  key={t.seq}
-                  data-last={i === shown.length - 1 || undefined}
-                  className={i === shown.length - 1 ? "last-turn pb-6" : "pb-2"}
-                >
-                  <TurnView turn={t} log={log} last={i === shown.length - 1} onNote={openAt} />
-                </div>
-              ))}
-            </FullResultContext>
+            <LogContext value={log}>
+              <FullResultContext value={fullResultOf}>
+                {shown.map((t, i) => (
+                  <div
+                    key={t.seq}
+                    data-last={i === shown.length - 1 || undefined}
+                    className={i === shown.length - 1 ? "last-turn pb-6" : "pb-2"}
+                  >
+                    <TurnView turn={t} log={log} last={i === shown.length - 1} onNote={openAt} />
+                  </div>
+                ))}
+              </FullResultContext>
+            </LogContext>
             <Loading log={log} empty={shown.length === 0} />
           </div>
         </div>
@@ -250,15 +252,9 @@ function ConnectionState({ log }: { log: Log }) {
     return (
       <div role="alert" className="mb-2 flex items-center gap-2 rounded-md bg-bad-soft px-3 py-2 text-sm text-bad">
         <Icon name="alert" small />
-        <span className="min-w-0 flex-1">
-          {connection.status === 404 ? "This conversation does not exist. It may have been deleted." : connection.why}
-        </span>
-        <button
-          type="button"
-          onClick={connection.status === 404 ? () => go({}) : log.retry}
-          className="rounded-sm font-medium underline underline-offset-2"
-        >
-          {connection.status === 404 ? "New question" : "Try again"}
+        <span className="min-w-0 flex-1">{connection.why}</span>
+        <button type="button" onClick={log.retry} className="rounded-sm font-medium underline underline-offset-2">
+          Try again
         </button>
       </div>
     );

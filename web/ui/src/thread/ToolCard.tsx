@@ -2,7 +2,7 @@ import { memo, Suspense, useEffect, useRef, useState } from "react";
 import type { ToolPart, ToolState } from "../log/conversation";
 import { familyOf, field, labelOf, onFiles, useTools } from "../log/tools";
 import { ago, duration, plural } from "../lib/format";
-import { lazyComponent } from "../lib/later";
+import { lazyComponent } from "../lib/lazy";
 import { Boundary } from "../ui/Boundary";
 import { Icon } from "../ui/Icon";
 import { outcome, subject } from "../panes/coder/detail";

@@ -2,6 +2,7 @@ import { memo, useLayoutEffect, useRef, useState, type ReactNode } from "react";
 import {
   answerText,
   steps,
+  tokensOf,
   waitsForPerson,
   type Conversation,
   type Live,
@@ -9,21 +10,27 @@ import {
   type Turn,
 } from "../log/conversation";
 import { useLog, type Log } from "../log/store";
-import { labelOf, useTools } from "../log/tools";
+import { familyOf, field, labelOf, useTools } from "../log/tools";
 import { api, errorMessage } from "../api/client";
-import { capital, clock, count, duration, money, plural, resultName } from "../lib/format";
-import { youOrName } from "../lib/me";
+import { capital, clock, duration, money, plural, resultName, tokensWithWeight } from "../lib/format";
+import { queryLimit, youOrName } from "../lib/me";
 import { go, useRoute } from "../lib/router";
 import { useAsks } from "../panes/files/consent";
 import { useFigures } from "../panes/files/figures";
 import { useLocal } from "../panes/files/store";
 import { countRender } from "../lib/renders";
 import { Button, IconButton } from "../ui/Button";
+import { Elapsed, useElapsed } from "../ui/Elapsed";
 import { Icon } from "../ui/Icon";
+import { monthOr } from "../panes/numbers";
+import { Sql } from "../panes/Sql";
 import { Prose } from "./Answer";
+import { AnswerCharts } from "./AnswerChart";
 import { Steps } from "./Steps";
+import { copied } from "./copied";
 import { notesOf, numbered, origin } from "./notes";
-import { askNext } from "./ask";
+import { sendTurn } from "./ask";
+import { AskButton, NextQuestions } from "./NextQuestions";
 import { FeedbackForm } from "./FeedbackForm";
 import { Stale } from "./Stale";
 
@@ -48,9 +55,11 @@ export const TurnView = memo(function TurnView({ turn: fromLog, log, last, onNot
         {turn.answer && <Stale turn={turn} log={log} />}
         <Outcome turn={turn} log={log} last={last} />
         {turn.answer && <Footnotes turn={turn} onNote={onNote} />}
+        {!running && <AnswerCharts turn={turn} log={log} />}
         {!running && <Results turn={turn} log={log} />}
         {!running && last && <WhichSource turn={turn} log={log} />}
         {!running && turn.state !== "parked" && <Actions turn={turn} log={log} last={last} />}
+        {turn.state === "finished" && last && <NextQuestions turn={turn} log={log} />}
       </div>
     </article>
   );
@@ -67,15 +76,29 @@ function Activity({ turn, log, running }: { turn: Turn; log: Log; running: boole
   return <Steps turn={turn} conversation={log.id} now={running ? activity(turn, live) : undefined} />;
 }
 
+const retrying: Record<string, string> = {
+  rate_limited: "The model is busy; trying again",
+  agent_timeout: "The model did not answer in time; trying again",
+};
+
+/** Returns the call that is running on the server, if any. */
+const openCall = (turn: Turn) => turn.parts.findLast((p): p is ToolPart => p.kind === "tool" && p.state === "running");
+
 /** Describes what a running turn is doing. */
-function activity(turn: Turn, live: Live | undefined): string {
-  if (live?.retrying) return "The model is busy; trying again";
+function activity(turn: Turn, live: Live | undefined): ReactNode {
+  if (live?.retrying) return retrying[live.retrying.code] ?? "The model is not available; trying again";
   const block = live?.blocks.at(-1);
   if (block?.kind === "tool_use") return labelOf({ name: block.name ?? "" });
   if (block?.kind === "thinking") return "Thinking";
   if (block?.kind === "text") return "Answering";
-  const open = turn.parts.findLast((p): p is ToolPart => p.kind === "tool" && p.state === "running");
-  return open ? labelOf(open) : "Working on it";
+  const open = openCall(turn);
+  if (!open) return "Working on it";
+  return (
+    <>
+      {labelOf(open)}
+      <Elapsed lead=" · " since={since(open)} limit={sqlOf(open) ? queryLimit() : undefined} />
+    </>
+  );
 }
 
 /** The answer. Text before a tool call is not part of it: once the call begins, the text becomes a quiet line that
@@ -86,13 +109,28 @@ function Body({ turn, log, running }: { turn: Turn; log: Log; running: boolean }
   const text = growing || (live && callsTool(live) ? "" : answerText(turn));
   if (!text)
     return running ? (
-      <p className="mt-3 h-6 truncate text-sm text-ink-quiet">{(live && liveText(live)) || remark(turn)}</p>
+      <>
+        <p className="mt-3 h-6 truncate text-sm text-ink-quiet">{(live && liveText(live)) || remark(turn)}</p>
+        <LongQuery turn={turn} />
+      </>
     ) : null;
   return (
     <div className="mt-3">
       <Prose text={text} answer={turn.answer} growing={!turn.answer && running} />
     </div>
   );
+}
+
+const since = (p: ToolPart) => (p.began === undefined ? undefined : Date.parse(p.began));
+
+const sqlOf = (p: ToolPart) => (familyOf(p) === "query" ? field(p.input, "sql") : "");
+
+/** The statement of a query that takes long. */
+function LongQuery({ turn }: { turn: Turn }) {
+  const open = openCall(turn);
+  const sql = open && sqlOf(open);
+  const long = useElapsed(sql ? since(open) : undefined) !== undefined;
+  return sql && long ? <Sql sql={sql} className="mt-2 max-h-44" /> : null;
 }
 
 const callsTool = (live: Live) => live.blocks.some((b) => b.kind === "tool_use");
@@ -175,7 +213,7 @@ function EditQuestion({ turn, log, done }: { turn: Turn; log: Log; done: () => v
   const send = async () => {
     if (!text.trim()) return;
     try {
-      await api.turn(log.id, { edit: { seq: turn.seq, text: text.trim() } });
+      await sendTurn(log, { edit: { seq: turn.seq, text: text.trim() } });
       done();
     } catch (err) {
       setError(errorMessage(err));
@@ -268,18 +306,18 @@ const stopped: Record<string, string> = {
 };
 
 const limited: Record<string, string> = {
-  max_turns: "The question reached its maximum number of steps, so this answer may be incomplete.",
-  budget: "The question used up its budget, so this answer may be incomplete.",
-  max_tokens: "The answer was cut off because it reached its maximum length.",
+  max_turns: "This answer may be incomplete: it reached the limit on steps.",
+  budget: "This answer may be incomplete: it used up the budget for one question.",
+  max_tokens: "This answer was cut off at the maximum length.",
 };
 
 function Waiting({ turn, conversation }: { turn: Turn; conversation: string }) {
   const asks = useAsks(conversation);
   const { files } = useLocal();
   const until = turn.deadline ? ` until ${clock(turn.deadline)}` : "";
-  let words = files.length ? "Running in this browser." : "Waiting for the browser in which the file is open.";
-  if (turn.parts.some(waitsForPerson)) words = `Waiting for your answer${until}. A new question skips it.`;
-  else if (asks.length) words = `Waiting${until} for you to choose below which cells to send. A new question skips it.`;
+  let words = files.length ? "Running in this browser." : "Waiting for the browser that has the file open.";
+  if (turn.parts.some(waitsForPerson)) words = `Waiting for your answer${until}. A new question skips this.`;
+  else if (asks.length) words = `Waiting${until} for you to choose which values to send. A new question skips this.`;
   return <p className="mt-3 text-sm text-ink-quiet">{words}</p>;
 }
 
@@ -289,7 +327,7 @@ function Regenerate({ log, label }: { log: Log; label: string }) {
     <>
       <Button
         icon="retry"
-        onClick={() => api.turn(log.id, { regenerate: true }).catch((err) => setError(errorMessage(err)))}
+        onClick={() => sendTurn(log, { regenerate: true }).catch((err) => setError(errorMessage(err)))}
       >
         {label}
       </Button>
@@ -302,9 +340,7 @@ function Regenerate({ log, label }: { log: Log; label: string }) {
   );
 }
 
-const collapsedNotes = 4;
-
-/** The footnotes below an answer. */
+/** The footnotes below an answer: their number, and on request their list. Each also opens beside its own number. */
 function Footnotes({ turn, onNote }: Pick<Props, "turn" | "onNote">) {
   const [all, setAll] = useState(false);
   const answer = turn.answer!;
@@ -315,38 +351,44 @@ function Footnotes({ turn, onNote }: Pick<Props, "turn" | "onNote">) {
   const inTable = notes.filter((n) => n.cite && n.number === undefined).length;
   if (!notes.length) return null;
   return (
-    <div role="group" aria-label="Footnotes" className="mt-4 border-t pt-2">
-      <ol className="tabular grid gap-x-4 text-sm text-ink-quiet sm:grid-cols-2">
-        {(all ? list : list.slice(0, collapsedNotes)).map((n) => (
-          <li key={n.number}>
-            <button
-              type="button"
-              onClick={(e) => onNote(turn, notes.indexOf(n), e.currentTarget)}
-              className="-ml-1 flex w-full gap-2 rounded-sm px-1 py-0.5 text-left hover:bg-hover hover:text-ink"
-            >
-              <span className="w-4 shrink-0 text-right text-xs font-semibold text-accent">{n.number}</span>
-              <span className="shrink-0 font-medium text-ink-soft">{n.cite!.text}</span>
-              <span className="min-w-0 truncate">{origin(n.cite!, severalResults)}</span>
-            </button>
-          </li>
-        ))}
-      </ol>
-      <p className="mt-0.5 flex flex-wrap gap-x-3 pl-5 text-xs text-ink-quiet">
-        {list.length > collapsedNotes && (
+    <div role="group" aria-label="Footnotes" className="mt-3 text-sm text-ink-quiet">
+      <p className="flex flex-wrap items-center gap-x-3">
+        {list.length + inTable > 0 && (
           <button
             type="button"
             aria-expanded={all}
             onClick={() => setAll(!all)}
-            className="rounded-sm underline underline-offset-2 hover:text-ink"
+            className="-ml-1 inline-flex h-7 items-center gap-1 rounded-md px-1 hover:bg-hover hover:text-ink"
           >
-            {all ? "Fewer" : `All ${list.length}`}
+            {plural(list.length || inTable, "source")}
+            {open === 0 && <Icon name="check" small className="text-good" />}
           </button>
-        )}
-        {inTable > 0 && (
-          <span>{plural(inTable, "table number has", "table numbers have")} a footnote, too: click it to see it</span>
         )}
         {open > 0 && <span className="text-warn">{plural(open, "number has", "numbers have")} no footnote</span>}
       </p>
+      <div className={all ? "" : "hidden print:block"}>
+        <ol className="tabular grid gap-x-4 sm:grid-cols-2">
+          {list.map((n) => (
+            <li key={n.number}>
+              <button
+                type="button"
+                onClick={(e) => onNote(turn, notes.indexOf(n), e.currentTarget)}
+                className="-ml-1 flex w-full gap-2 rounded-sm px-1 py-0.5 text-left hover:bg-hover hover:text-ink"
+              >
+                <span className="w-4 shrink-0 text-right text-xs font-semibold text-accent">{n.number}</span>
+                <span className="shrink-0 font-medium text-ink-soft">{monthOr(n.cite!.text)}</span>
+                <span className="min-w-0 truncate">{origin(n.cite!, severalResults)}</span>
+              </button>
+            </li>
+          ))}
+        </ol>
+        {inTable > 0 && (
+          <p className="text-xs">
+            {plural(inTable, "number in a table also has a footnote", "numbers in tables also have footnotes")}: select
+            one to see it.
+          </p>
+        )}
+      </div>
     </div>
   );
 }
@@ -361,7 +403,9 @@ function Results({ turn, log }: Pick<Props, "turn" | "log">) {
   const ids = turn.parts.flatMap((p) => (p.kind === "tool" && p.result ? [p.result.id] : []));
   const edited = ids.map((id) => results[results[id]?.replacedBy ?? ""]).filter((r) => r !== undefined);
   if (!ids.length) return null;
-  const from = [...new Set(ids.flatMap((id) => results[id]?.source ?? []))];
+  const from = [
+    ...new Set(ids.flatMap((id) => (results[id]?.source === "client" ? "this browser" : (results[id]?.source ?? [])))),
+  ];
   return (
     <div className="mt-3 flex flex-wrap items-center gap-2">
       {[...ids.map((id) => results[id]).filter((r) => r !== undefined), ...edited].map((r) => (
@@ -384,7 +428,7 @@ function Results({ turn, log }: Pick<Props, "turn" | "log">) {
             <Icon name={r.chart ? "chart" : "table"} small />
             <span className="truncate">{r.chart?.title || capital(resultName(r.id))}</span>
             <span className="tabular shrink-0 text-xs text-ink-quiet">
-              {r.version > 1 ? `v${r.version}, by ${youOrName(r.author)} · ` : ""}
+              {r.version > 1 ? `version ${r.version}, by ${youOrName(r.author)} · ` : ""}
               {plural(r.row_count, "row")}
               {r.truncated && r.source !== "client" ? "+" : ""}
             </span>
@@ -420,39 +464,20 @@ function offeredSources(turn: Turn, sources: readonly string[]): readonly string
 /** Buttons to choose a source, below an answer that asks for one. */
 function WhichSource({ turn, log }: Pick<Props, "turn" | "log">) {
   const sources = useLog(log, (c) => c.sources);
-  const [sent, setSent] = useState(false);
-  const [error, setError] = useState("");
   const offered = turn.answer ? offeredSources(turn, sources) : [];
   if (!offered.length) return null;
-  const choose = async (name: string) => {
-    setSent(true);
-    setError("");
-    try {
-      await askNext(log, name);
-    } catch (err) {
-      setError(errorMessage(err));
-      setSent(false);
-    }
-  };
   return (
     <div role="group" aria-label="Ask which source" className="mt-3 flex flex-wrap items-center gap-2 print:hidden">
       {offered.map((name) => (
-        <Button key={name} icon="database" disabled={sent} onClick={() => void choose(name)}>
-          {name}
-        </Button>
+        <AskButton key={name} icon="database" log={log} text={name} />
       ))}
-      {error && (
-        <span role="alert" className="text-sm text-bad">
-          {error}
-        </span>
-      )}
     </div>
   );
 }
 
 /** The buttons below a turn that has ended. */
 function Actions({ turn, log, last }: Pick<Props, "turn" | "log" | "last">) {
-  const [copied, setCopied] = useState(false);
+  const [done, setDone] = useState(false);
   const [error, setError] = useState("");
   const [rating, setRating] = useState<{ anchor: HTMLElement; good: boolean } | null>(null);
   const text = answerText(turn);
@@ -466,14 +491,14 @@ function Actions({ turn, log, last }: Pick<Props, "turn" | "log" | "last">) {
     <div className="mt-2 -ml-2 flex flex-wrap items-center gap-0.5 text-ink-quiet print:[&>button]:hidden">
       {text && (
         <IconButton
-          icon={copied ? "check" : "copy"}
+          icon={done ? "check" : "copy"}
           small
-          label={copied ? "Copied" : "Copy the answer"}
+          label={done ? "Copied" : "Copy the answer"}
           onClick={() => {
-            navigator.clipboard.writeText(text).then(
+            navigator.clipboard.writeText(copied(turn, log)).then(
               () => {
-                setCopied(true);
-                setTimeout(() => setCopied(false), 1500);
+                setDone(true);
+                setTimeout(() => setDone(false), 1500);
               },
               () => setError("The browser did not allow copying."),
             );
@@ -505,7 +530,7 @@ function Actions({ turn, log, last }: Pick<Props, "turn" | "log" | "last">) {
           icon="retry"
           small
           label="Answer again"
-          onClick={() => api.turn(log.id, { regenerate: true }).catch((err) => setError(errorMessage(err)))}
+          onClick={() => sendTurn(log, { regenerate: true }).catch((err) => setError(errorMessage(err)))}
         />
       )}
       <Price turn={turn} />
@@ -527,13 +552,13 @@ function Actions({ turn, log, last }: Pick<Props, "turn" | "log" | "last">) {
   );
 }
 
-/** The time, duration, tokens and cost of an answer. */
+/** The time, tier, duration, tokens and cost of an answer. */
 function Price({ turn }: { turn: Turn }): ReactNode {
-  const u = turn.usage;
-  const tokens = u ? u.input + u.output + (u.cache_read ?? 0) + (u.cache_write_5m ?? 0) + (u.cache_write_1h ?? 0) : 0;
+  const tokens = tokensOf(turn);
   const words = [clock(turn.time)];
+  if (turn.tier) words.push(capital(turn.tier));
   if (turn.millis !== undefined) words.push(duration(turn.millis));
-  if (tokens) words.push(`${count(tokens)} tokens`);
+  if (tokens) words.push(tokensWithWeight(tokens, tokens * (turn.weight ?? 1)));
   if (turn.cost && (turn.cost.micro_usd || tokens))
     words.push(`${turn.cost.unpriced ? "at most " : ""}${money(turn.cost.micro_usd)}`);
   else if (turn.model === "offline-planner") words.push("no cost");

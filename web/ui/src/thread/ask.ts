@@ -1,6 +1,6 @@
 // Sends questions. A question is shown immediately, before it is in the log.
 import { useSyncExternalStore } from "react";
-import { api, type Context, type Question } from "../api/client";
+import { api, type Asking, type Context, type Question } from "../api/client";
 import type { Turn } from "../log/conversation";
 import { logOf, useLog, type Log } from "../log/store";
 import { go } from "../lib/router";
@@ -42,15 +42,43 @@ export async function startConversation(
   onOpen: (conversation: string) => void = (conversation) => go({ conversation }),
 ): Promise<void> {
   const { conversation } = await api.open({ ...q, text: q.text.trim() });
-  set(logOf(conversation), { turn: pendingTurn(q.text.trim()), after: 0 });
+  const log = logOf(conversation);
+  log.opened(q.assistant ?? "");
+  set(log, { turn: pendingTurn(q.text.trim()), after: 0 });
   onOpen(conversation);
+}
+
+const chosen = new WeakMap<Log, string>();
+
+/** Chooses the tier for the next question of a conversation and those after it. */
+export function chooseTier(log: Log, tier: string): void {
+  chosen.set(log, tier);
+  for (const f of listeners) f();
+}
+
+/** Returns the tier of the next question in a conversation. */
+export function useTier(log: Log): string | undefined {
+  const own = useLog(log, (c) => c.tier);
+  return useSyncExternalStore(
+    (f) => {
+      listeners.add(f);
+      return () => listeners.delete(f);
+    },
+    () => chosen.get(log) ?? own,
+  );
+}
+
+/** Sends a question, an edit or a request to answer again, with the chosen tier if it is another one. */
+export async function sendTurn(log: Log, body: Asking): Promise<void> {
+  const tier = chosen.get(log);
+  await api.turn(log.id, tier === undefined || tier === log.conversation().tier ? body : { ...body, tier });
 }
 
 /** Asks the next question in a conversation. */
 export async function askNext(log: Log, text: string, context?: Context): Promise<void> {
   set(log, { turn: pendingTurn(text.trim()), after: log.conversation().turns.at(-1)?.seq ?? 0 });
   try {
-    await api.turn(log.id, { text: text.trim(), ...(context ? { context } : {}) });
+    await sendTurn(log, { text: text.trim(), ...(context ? { context } : {}) });
   } catch (err) {
     set(log, undefined);
     throw err;

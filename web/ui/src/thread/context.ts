@@ -1,6 +1,10 @@
 import { createContext, type ReactNode } from "react";
 import type { ToolPart } from "../log/conversation";
+import type { Log } from "../log/store";
 import type { Note } from "./notes";
+
+/** The conversation that a text belongs to, in which its questions can be asked. */
+export const LogContext = createContext<Log | undefined>(undefined);
 
 /** Opens a footnote beside its number. */
 export const NoteContext = createContext<(note: Note, anchor: HTMLElement) => void>(() => {});

@@ -26,7 +26,7 @@ export class Boundary extends Component<Props, { broken: boolean }> {
     if (this.props.instead !== undefined) return this.props.instead;
     return (
       <div role="alert" className="flex flex-col items-start gap-3 p-5 text-sm text-ink-soft">
-        <p>This part of the page could not be shown. Your questions and answers are not lost.</p>
+        <p>This part of the page couldn't be shown. Your questions and answers are safe.</p>
         <Button icon="retry" onClick={() => location.reload()}>
           Reload the page
         </Button>

@@ -27,7 +27,7 @@ function stored(): string | null {
 
 const clamp = (p: number) => Math.min(maxShare, Math.max(minShare, p));
 
-/** The line between two panes: drag it, or move it with the arrow keys. */
+/** The line at the start of the right one of two panes, as its child: drag it, or move it with the arrow keys. */
 export function Splitter({
   share,
   onChange,
@@ -40,7 +40,7 @@ export function Splitter({
   const dragging = useRef(false);
   const drag = (e: PointerEvent<HTMLElement>) => {
     if (!dragging.current) return;
-    const box = e.currentTarget.parentElement!.getBoundingClientRect();
+    const box = e.currentTarget.parentElement!.parentElement!.getBoundingClientRect();
     onChange(((box.right - e.clientX) / box.width) * 100);
   };
   const press = (e: KeyboardEvent<HTMLElement>) => {

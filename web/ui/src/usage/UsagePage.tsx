@@ -2,7 +2,7 @@ import { useEffect, useMemo, useState } from "react";
 import { api, errorMessage, type AskedQuestion, type PersonDay } from "../api/client";
 import { useLoad } from "../api/load";
 import { download } from "../lib/download";
-import { count, duration, plural, short, listTime } from "../lib/format";
+import { count, duration, plural, short, listTime, tokensWithWeight } from "../lib/format";
 import { Button } from "../ui/Button";
 import { before, byDay, byPerson, dollars, part, sum, type Sum } from "./sums";
 
@@ -24,17 +24,16 @@ export default function UsagePage({ org, admin }: { org: string; admin: boolean 
     <div className="scroll min-h-0 flex-1">
       <div className="mx-auto w-full max-w-page px-5 pt-4 pb-12">
         <h1 className="font-serif text-2xl font-medium tracking-tight">Usage</h1>
-        {admin ? <OrganisationUsage org={org} /> : <Refusal org={org} />}
+        {admin ? <OrganisationUsage org={org} /> : <Refusal />}
       </div>
     </div>
   );
 }
 
-function Refusal({ org }: { org: string }) {
+function Refusal() {
   return (
     <p role="alert" className="mt-1 max-w-thread text-ink-soft">
-      Only administrators of {org} can see what everyone asked and what it cost. To see it, ask an administrator for
-      access. Your own usage is under Usage and settings.
+      Only administrators can see what everyone asked and what it cost. Your own usage is under Usage and settings.
     </p>
   );
 }
@@ -121,7 +120,12 @@ function Figures({ rows, people }: { rows: PersonDay[]; people?: number }) {
     ["Questions", count(s.questions)],
     ...(people === undefined ? [] : ([["People", count(people)]] as [string, string][])),
     ["Cost", dollars(s.cost), undefined, s.bound ? "An upper bound: some prices are unknown." : undefined],
-    ["Tokens", short(s.tokens), count(s.tokens)],
+    [
+      "Tokens",
+      short(s.tokens),
+      count(s.tokens),
+      s.weighted > s.tokens ? `Counting as ${short(s.weighted)}` : undefined,
+    ],
     ["From the cache", part(s.hits, s.calls), `${count(s.hits)} of ${plural(s.calls, "tool call")}`],
     ["Failed", part(s.failed, s.questions), plural(s.failed, "answer")],
   ];
@@ -253,7 +257,7 @@ function People({ rows, user, onUser }: { rows: PersonDay[]; user: string; onUse
               <td className={`${right} max-sm:hidden`} title={`${count(p.sum.hits)} of ${count(p.sum.calls)}`}>
                 {part(p.sum.hits, p.sum.calls)}
               </td>
-              <td className={`${right} max-sm:hidden`} title={count(p.sum.tokens)}>
+              <td className={`${right} max-sm:hidden`} title={tokensWithWeight(p.sum.tokens, p.sum.weighted)}>
                 {short(p.sum.tokens)}
               </td>
               <td className={right} title={p.sum.bound ? "An upper bound: some prices are unknown" : undefined}>
@@ -340,7 +344,7 @@ function Asked({ q }: { q: AskedQuestion }) {
         <span className="text-ink-soft">{q.user}</span>
         <time dateTime={q.time}>{listTime(q.time)}</time>
         <span>{dollars(q.cost_usd)}</span>
-        <span>{plural(q.tokens, "token")}</span>
+        <span>{tokensWithWeight(q.tokens, q.weighted_tokens)}</span>
         {q.ms > 0 && <span>{duration(q.ms)}</span>}
         {outcomes[q.outcome] && (
           <span className={q.outcome === "failed" ? "text-bad" : ""}>

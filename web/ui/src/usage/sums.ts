@@ -7,12 +7,13 @@ export interface Sum {
   calls: number;
   hits: number;
   tokens: number;
+  weighted: number; // tokens, each times the multiplier of its tier
   cost: number;
   /** Set if the cost is an upper bound: unknown prices count as the highest known one. */
   bound: boolean;
 }
 
-const none: Sum = { questions: 0, failed: 0, calls: 0, hits: 0, tokens: 0, cost: 0, bound: false };
+const none: Sum = { questions: 0, failed: 0, calls: 0, hits: 0, tokens: 0, weighted: 0, cost: 0, bound: false };
 
 export function sum(rows: readonly PersonDay[]): Sum {
   const s = { ...none };
@@ -22,6 +23,7 @@ export function sum(rows: readonly PersonDay[]): Sum {
     s.calls += r.tool_calls;
     s.hits += r.cache_hits;
     s.tokens += r.input_tokens + r.output_tokens;
+    s.weighted += r.weighted_tokens;
     s.cost += r.cost_usd;
     s.bound ||= r.cost_is_upper_bound === true;
   }

@@ -13,6 +13,7 @@ const row = (day: string, user: string, questions: number, cost: number, more: P
   input_tokens: 100,
   cached_tokens: 50,
   output_tokens: 10,
+  weighted_tokens: 220,
   cost_usd: cost,
   ...more,
 });
@@ -25,7 +26,16 @@ const rows = [
 
 describe("usage", () => {
   it("is added up in total", () => {
-    expect(sum(rows)).toEqual({ questions: 5, failed: 1, calls: 10, hits: 3, tokens: 330, cost: 2.75, bound: true });
+    expect(sum(rows)).toEqual({
+      questions: 5,
+      failed: 1,
+      calls: 10,
+      hits: 3,
+      tokens: 330,
+      weighted: 660,
+      cost: 2.75,
+      bound: true,
+    });
     expect(sum([]).bound).toBe(false);
   });
   it("is grouped by person, highest cost first", () => {

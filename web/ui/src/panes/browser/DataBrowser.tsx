@@ -37,9 +37,7 @@ export default function DataBrowser({ at, onAt }: DataBrowserProps) {
         </p>
       )}
       {data?.sources.length === 0 && (
-        <p className="text-sm text-ink-quiet">
-          There is no data yet. Add a file, or add a source to the server's settings.
-        </p>
+        <p className="text-sm text-ink-quiet">No data yet. Add a file here, or a source in the server's settings.</p>
       )}
       {data?.sources.map((s) => (
         <section key={s.name} aria-label={s.name} className="mb-6">
@@ -207,7 +205,7 @@ function about(c: SchemaColumn): string {
   const words = [c.type.toLowerCase()];
   if (c.key) words.push("key");
   if (c.references) words.push(`refers to ${c.references.table}`);
-  if (c.nullable === false && !c.key) words.push("never NULL");
+  if (c.nullable === false && !c.key) words.push("required");
   return words.join(", ");
 }
 

@@ -6,7 +6,7 @@ import type { Cell, ChartSpec, Column } from "../../log/events";
 import { shortenNames, choices, compile, numberLabels, ticks, type Drawing, type Options } from "./compile";
 import { additive, pick, type Data } from "./pick";
 import { label, periods } from "./time";
-import { dateColumn } from "./through";
+import { dateColumn } from "./dataEnd";
 
 const look = {
   series: [1, 2, 3, 4, 5, 6, 7, 8].map((n) => `series-${n}`),
@@ -15,6 +15,7 @@ const look = {
   line: "line",
   surface: "surface",
   font: "sans-serif",
+  heading: "sans-serif",
 };
 const now = Date.UTC(2026, 10, 21);
 const options = (more: Partial<Options> = {}): Options => ({ width: 600, height: 320, look, now, ...more });
@@ -375,7 +376,7 @@ test("a pie has six parts at most", () => {
   );
   const c = chart(seven, { type: "pie", x: "s", y: ["n"] });
   expect(c.type).toBe("bar");
-  expect(c.notes[0]).toMatch(/7 parts/);
+  expect(c.notes[0]).toBe("Too many slices for a pie; showing bars.");
   expect(
     choices(seven, { result: "r1", type: "bar", x: "s", y: ["n"] }).find((x) => x.type === "pie")?.off,
   ).toBeDefined();

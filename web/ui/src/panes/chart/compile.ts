@@ -13,6 +13,7 @@ export interface Look {
   line: string;
   surface: string;
   font: string;
+  heading: string; // the font of titles
 }
 
 export interface Options {
@@ -52,11 +53,10 @@ export function compile(d: Data, spec: ChartSpec | undefined, o: Options): Drawi
   const plan = pick(d, spec, o.type);
   if (plan.type === "table") return { kind: "table" };
   if (!d.rows.length) return { kind: "none", why: "The result has no rows." };
-  if (plan.type === "none") return { kind: "none", why: "There is nothing to measure in these columns." };
+  if (plan.type === "none") return { kind: "none", why: "These columns have no numbers to chart." };
   if (plan.type === "number") return numbers(d, plan);
   if (plan.type === "histogram") return histogram(d, plan, spec, o);
-  if (plan.x === undefined || !plan.y.length)
-    return { kind: "none", why: "There is nothing to measure in these columns." };
+  if (plan.x === undefined || !plan.y.length) return { kind: "none", why: "These columns have no numbers to chart." };
   const m = marksOf(d, plan, o);
   if (!m.marks.some((k) => k.y !== null)) return { kind: "none", why: "Every value is missing." };
   m.notes.push(...omissions(d, plan, spec));
@@ -290,22 +290,27 @@ function chart(
 
 const at: Json = { name: "at", value: -1 }; // the mark that was chosen with the keyboard
 
+// In pixels. A title makes a saved chart higher, so that the rest is as on the page.
+const titleSize = 18;
+const titleGap = 12;
+const titleHeight = titleSize + titleGap;
+
 function frame(o: Options, height: number, description: string, title?: string): Json {
   const { look } = o;
   return {
     $schema: "https://vega.github.io/schema/vega-lite/v6.json",
     description,
     width: o.width,
-    height,
+    height: title ? height + titleHeight : height,
     autosize: { type: "fit", contains: "padding" },
     padding: 4,
     background: look.surface,
-    ...(title ? { title: { text: title, anchor: "start", fontSize: 16, offset: 12 } } : {}),
+    ...(title ? { title: { text: title, anchor: "start", fontSize: titleSize, offset: titleGap } } : {}),
     params: [at],
     config: {
       font: look.font,
       view: { stroke: null },
-      title: { color: look.ink, font: look.font },
+      title: { color: look.ink, font: look.heading },
       text: { color: look.ink, font: look.font },
       axis: {
         labelColor: look.quiet,
@@ -665,8 +670,8 @@ function pie(d: Data, plan: Plan, m: Marks, spec: ChartSpec | undefined, o: Opti
   if (parts.length > maxParts || plan.series !== undefined || plan.y.length > 1 || parts.some((k) => k.y! < 0)) {
     m.notes.push(
       parts.length > maxParts
-        ? `A pie with ${parts.length} parts is hard to read, so these are bars.`
-        : "These values are not parts of a whole, so they are drawn as bars.",
+        ? `Too many slices for a pie; showing bars.`
+        : "These values aren't parts of a whole; showing bars.",
     );
     return bars(d, { ...plan, type: "bar" }, m, spec, o);
   }

@@ -116,18 +116,18 @@ function suggest(d: Data): Plan {
 
 /** Returns the chart to draw. `type` is the user's choice; it keeps the columns. */
 export function pick(d: Data, spec?: ChartSpec, type?: Type): Plan {
-  const bare = suggest(d);
+  const suggested = suggest(d);
   const at = (name?: string) => (name === undefined ? -1 : d.columns.findIndex((c) => c.name === name));
   const x = at(spec?.x),
     series = at(spec?.series);
   const y = (spec?.y ?? []).map(at).filter((j) => j >= 0);
-  let plan: Plan = bare;
+  let plan: Plan = suggested;
   // A spec is ignored if its columns are missing in a newer version of the result.
   if (spec && x >= 0 && (y.length > 0 || spec.type === "histogram")) {
     plan = { type: spec.type, x, y, ...(series >= 0 ? { series } : {}), ...(spec.sort ? { sort: spec.sort } : {}) };
   }
-  const spare = d.rows.length === 1 && plan.y.length === 1 && plan.series === undefined;
-  if (!type) return spare && plan.type !== "table" ? { ...plan, type: "number" } : plan;
+  const singleFigure = d.rows.length === 1 && plan.y.length === 1 && plan.series === undefined;
+  if (!type) return singleFigure && plan.type !== "table" ? { ...plan, type: "number" } : plan;
   if (plan.x === undefined || (plan.y.length === 0 && type !== "histogram")) {
     const j = roles(d).measures[0];
     if (plan.x === undefined || j === undefined || type === "histogram") return plan;

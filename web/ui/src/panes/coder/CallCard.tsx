@@ -117,7 +117,7 @@ function Changed({ file, conversation }: { file: FileDetail; conversation: strin
 }
 
 function Command({ command: c, conversation }: { command: CommandDetail; conversation: string }) {
-  const words = [c.ended ? (endings[c.ended] ?? "ended because its sandbox failed") : `exit ${c.exit}`, duration(c.ms)];
+  const words = [c.ended ? (endings[c.ended] ?? "stopped: its sandbox failed") : `exit ${c.exit}`, duration(c.ms)];
   const bad = c.exit !== 0 || c.ended !== undefined;
   return (
     <div className="space-y-3">

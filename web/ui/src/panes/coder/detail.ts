@@ -52,11 +52,11 @@ export function hunksOf(f: { hunks?: ServerHunk[]; diff?: string }): { hunks: Hu
 
 /** Why a command was ended before it exited. */
 export const endings: Record<string, string> = {
-  time: "ended: it took too long",
-  memory: "ended: it used too much memory",
-  processes: "ended: it started too many processes",
-  disk: "ended: the workspace is full",
-  output: "ended: it printed too much",
+  time: "stopped: it took too long",
+  memory: "stopped: it used too much memory",
+  processes: "stopped: it started too many processes",
+  disk: "stopped: the workspace is full",
+  output: "stopped: it printed too much",
 };
 
 /** Returns a path relative to the workspace. */

@@ -33,7 +33,7 @@ test("lists the files that a conversation changed", () => {
 test("names the author of a change", () => {
   learnTools([{ tools: [{ name: "Bash", family: "command" }] }]);
   expect(maker({ tool: "Bash", op: "delete" })).toBe("Deleted by a command");
-  expect(maker({ tool: "revert", op: "write" })).toBe("Reverted by a person");
+  expect(maker({ tool: "revert", op: "write" })).toBe("Restored by hand");
 });
 
 test("the selection survives the address", () => {

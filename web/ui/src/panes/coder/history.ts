@@ -42,15 +42,15 @@ const makers: Record<string, string> = {
   file_edit: "Edited",
   command: "Changed by a command",
   template: "From the template",
-  outside: "Changed from outside",
-  revert: "Reverted by a person",
+  outside: "Changed outside Footnote",
+  revert: "Restored by hand",
 };
 
 /** Describes how a change was made. */
 export function maker(c: Pick<WorkspaceChange, "tool" | "op">): string {
   const family = familyOf({ name: c.tool });
   if (c.op === "delete")
-    return family === "command" ? "Deleted by a command" : c.tool === "revert" ? "Removed by a person" : "Deleted";
+    return family === "command" ? "Deleted by a command" : c.tool === "revert" ? "Removed by hand" : "Deleted";
   return makers[family ?? c.tool] ?? `Changed by ${c.tool}`;
 }
 

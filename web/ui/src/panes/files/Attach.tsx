@@ -17,8 +17,7 @@ export function Attach({ session, onLocal, onUploaded }: AttachProps) {
 
   const open = async (files: File[]) => {
     const some = files.filter((f) => readable.test(f.name));
-    if (!some.length)
-      return setStatus(files.length ? "CSV, TSV, Parquet, JSON and XLSX files can be opened here." : "");
+    if (!some.length) return setStatus(files.length ? "You can open CSV, TSV, Excel, Parquet and JSON files." : "");
     setStatus("");
     onLocal?.();
     await addFiles(some);
@@ -51,12 +50,17 @@ export function Attach({ session, onLocal, onUploaded }: AttachProps) {
           {
             title: "Ask about a file",
             items: [
-              { label: "Open in this browser", hint: "The rows stay here", icon: "file", onSelect: () => pick(false) },
+              {
+                label: "Open in this browser",
+                hint: "Its rows stay on this computer",
+                icon: "file",
+                onSelect: () => pick(false),
+              },
               {
                 label: "Upload to the server",
-                hint: "It becomes a source",
+                hint: "Becomes one of your sources",
                 icon: "export",
-                disabled: session.features.uploads ? undefined : "This server does not accept files.",
+                disabled: session.features.uploads ? undefined : "Uploads are turned off on this server.",
                 onSelect: () => pick(true),
               },
             ],

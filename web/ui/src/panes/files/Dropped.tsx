@@ -15,7 +15,7 @@ export function Dropped() {
   if (names === undefined) return null;
   return (
     <p role="status" className="flex flex-wrap items-baseline gap-x-2 pb-2 text-sm text-ink-soft">
-      {!names && "CSV, TSV, Parquet, JSON and XLSX files can be opened here."}
+      {!names && "You can open CSV, TSV, Excel, Parquet and JSON files."}
       {names && (
         <>
           <span className="min-w-0 wrap-anywhere">

@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState } from "react";
+import { useEffect, useState } from "react";
 import { chip } from "../../composer/Composer";
 import { count, plural } from "../../lib/format";
 import type { Conversation, ToolPart } from "../../log/conversation";
@@ -10,6 +10,7 @@ import { Menu } from "../../ui/Menu";
 import type { LocalFilesProps } from "../slots";
 import { choose, useChoice, type Choice } from "./consent";
 import { useDrop } from "./drop";
+import { OpenFile } from "./OpenFile";
 import { SendCells } from "./SendCells";
 import { addFiles, readable, removeFile, restore, setKeep, useLocal, type LocalFile } from "./store";
 
@@ -19,6 +20,8 @@ export default function LocalFiles({ log, offline, asked = true }: LocalFilesPro
   const choice = useChoice(log?.id ?? "");
   const [shown, setShown] = useState<LocalFile>();
   useEffect(() => void restore(), []);
+  // The start page handles files that are dropped there itself.
+  useDrop(log && ((dropped) => void addFiles(dropped.filter((f) => readable.test(f.name)))));
   if (!files.length && !log) return null;
   return (
     <section aria-label="Files in this browser" className="flex flex-wrap items-center gap-1.5 pb-2 text-sm">
@@ -56,7 +59,7 @@ export default function LocalFiles({ log, offline, asked = true }: LocalFilesPro
           ...(log && !offline
             ? [
                 {
-                  title: "Cells of results, in this conversation",
+                  title: "Values sent to the model, in this conversation",
                   items: options.map((o) => ({
                     ...o,
                     checked: o.choice === choice,
@@ -73,7 +76,7 @@ export default function LocalFiles({ log, offline, asked = true }: LocalFilesPro
         button={(p) => (
           <button type="button" {...p} className={chip}>
             <Icon name="key" small />
-            {offline ? "No cells leave this browser" : options.find((o) => o.choice === choice)!.now}
+            {offline ? "No values leave this browser" : options.find((o) => o.choice === choice)!.now}
             <Icon name="down" small />
           </button>
         )}
@@ -92,42 +95,20 @@ export default function LocalFiles({ log, offline, asked = true }: LocalFilesPro
   );
 }
 
-/** The button that opens a file in a conversation: a new one, or one that was closed. */
-function OpenFile() {
-  const input = useRef<HTMLInputElement>(null);
-  useDrop((files) => void addFiles(files.filter((f) => readable.test(f.name))));
-  return (
-    <>
-      <button type="button" className={`${chip} border-transparent`} onClick={() => input.current?.click()}>
-        <Icon name="plus" small />
-        Open a file
-      </button>
-      <input
-        ref={input}
-        type="file"
-        hidden
-        multiple
-        aria-label="File to open"
-        accept=".csv,.tsv,.txt,.parquet,.json,.jsonl,.ndjson,.xlsx"
-        onChange={(e) => {
-          const some = [...(e.target.files ?? [])];
-          e.target.value = "";
-          void addFiles(some);
-        }}
-      />
-    </>
-  );
-}
-
 const options: { choice: Choice; label: string; hint: string; now: string }[] = [
-  { choice: "ask", label: "Ask before each send", hint: "You see the cells first", now: "Cells: ask first" },
-  { choice: 0, label: "Send none", hint: "You read the table yourself", now: "Cells: none" },
-  { choice: 50, label: "Send up to 50 of each result", hint: "Enough for totals", now: "Cells: up to 50" },
+  { choice: "ask", label: "Ask each time", hint: "You see the values first", now: "Asks about values first" },
+  { choice: 0, label: "Send none", hint: "You read the table yourself", now: "No values are sent" },
+  {
+    choice: 50,
+    label: "Send up to 50 per result",
+    hint: "Enough for totals",
+    now: "Up to 50 values per result are sent",
+  },
   {
     choice: 1000,
-    label: "Send up to 1,000 of each result",
+    label: "Send up to 1,000 per result",
     hint: "Enough for longer lists",
-    now: "Cells: up to 1,000",
+    now: "Up to 1,000 values per result are sent",
   },
 ];
 
@@ -140,7 +121,7 @@ function SentWithQuestion({ files, onShow }: { files: readonly LocalFile[]; onSh
   const tables = files.flatMap((f) => f.tables.map((t) => t.name));
   return (
     <p className="w-full text-xs wrap-anywhere text-ink-quiet">
-      Your question is sent with the number of rows and these names with their types:{" "}
+      Sent with your question: the number of rows, and these names and types:{" "}
       <span className="text-ink-soft">{tables.join(", ")}</span>:{" "}
       <span className="text-ink-soft">{names.slice(0, maxNames).join(", ")}</span>
       {names.length > maxNames && (
@@ -155,14 +136,14 @@ function SentWithQuestion({ files, onShow }: { files: readonly LocalFile[]; onSh
           </button>
         </>
       )}
-      . No cells.
+      . No values.
     </p>
   );
 }
 
 function facts(f: LocalFile): string {
   if (f.state === "loading") return "opening";
-  if (f.state === "failed") return "not readable";
+  if (f.state === "failed") return "can't be read";
   const rows = f.tables.reduce((n, t) => n + t.rows, 0);
   return f.tables.length > 1 ? `${plural(f.tables.length, "table")}, ${plural(rows, "row")}` : plural(rows, "row");
 }
@@ -175,7 +156,7 @@ function FileDetails({ file, onClose }: { file: LocalFile; onClose: () => void }
         <p className="text-bad">{file.error}</p>
       ) : (
         <p className="pb-3 text-sm text-ink-soft">
-          The model knows these names and types and the number of rows. The cells stay in this browser until you send
+          The model knows these names and types and the number of rows. The values stay in this browser until you send
           some.
         </p>
       )}
@@ -220,7 +201,7 @@ function Seen({ log }: { log: Log }) {
           actions={<Button onClick={() => setOpen(false)}>Close</Button>}
         >
           <p className="pb-3 text-sm text-ink-soft">
-            {plural(parts.length, "result")} of this conversation, as they were sent. In total{" "}
+            {plural(parts.length, "result")} in this conversation, exactly as they were sent. In total,{" "}
             {count(parts.reduce((n, p) => n + (p.content?.length ?? 0), 0))} characters.
           </p>
           {parts.map((p) => (

@@ -13,7 +13,7 @@ export function SendCells({ conversation }: { conversation: string }) {
   return (
     <>
       <p role="status" className="sr-only">
-        {first && "Above the question field: choose which cells of a result go to the model."}
+        {first && "Choose which values to send to the model, above the question field."}
       </p>
       {first && <Question key={first.key} ask={first} more={asks.length - 1} />}
     </>
@@ -28,7 +28,7 @@ function Question({ ask, more }: { ask: Ask; more: number }) {
   const withoutCells = ask.sent(0);
   const of = (a: Allowance) => cellsOf(ask.sent(a), withoutCells);
   const sent = ask.sent(allowance);
-  const cells = plural(of(allowance), "cell");
+  const cells = plural(of(allowance), "value");
   const answer = (a: Allowance) => (always ? choose(ask.conversation, a) : ask.answer(a));
   const card = useRef<HTMLElement>(null);
   useCardFocus(card);
@@ -37,30 +37,30 @@ function Question({ ask, more }: { ask: Ask; more: number }) {
     <section
       ref={card}
       tabIndex={-1}
-      aria-label="Cells to send"
+      aria-label="Values to send"
       data-card=""
       className="max-h-[max(45dvh,100dvh-19rem)] w-full overflow-y-auto rounded-lg border border-line-strong bg-raised px-3 pt-3 shadow-raised"
     >
       <h3 className="font-medium">
         {of(allowance)
           ? `Send ${of(allowance) === 1 ? "this" : "these"} ${cells} to the model?`
-          : "Send cells of this result to the model?"}
+          : "Send values of this result to the model?"}
       </h3>
       <p className="text-sm text-ink-soft">
         {ask.why && (
           <>
-            The model's reason: <bdi>{ask.why}</bdi>
+            Why the model asks: <bdi>{ask.why}</bdi>
             <br />
           </>
         )}
-        No cell of this result has left the browser. Even if you send none, the model learns{" "}
+        None of its values have left this browser. Even if you send none, the model learns{" "}
         {ask.result.columns.length === 1 ? "the column's name" : "the columns' names"} and that there{" "}
         {ask.result.rowCount === 1 ? "is 1 row" : `are ${plural(ask.result.rowCount, "row")}`}.
       </p>
       <Preview sent={sent} />
       <p className="text-xs text-ink-quiet">
         {of(allowance) === 0
-          ? "A single row has more than 50 cells."
+          ? "A single row has more than 50 values."
           : sent.rows.length < ask.result.rowCount
             ? `The first ${plural(sent.rows.length, "row")} of ${count(ask.result.rowCount)}.`
             : "All rows of this result."}
@@ -71,14 +71,14 @@ function Question({ ask, more }: { ask: Ask; more: number }) {
             onClick={() => setAllowance(allowance === 50 ? 1000 : 50)}
             className="ml-1.5 rounded-sm underline underline-offset-2 hover:text-ink"
           >
-            {allowance === 50 ? `Show ${plural(of(1000), "cell")}` : `Show ${plural(of(50), "cell")} only`}
+            {allowance === 50 ? `Show ${plural(of(1000), "value")}` : `Show only ${plural(of(50), "value")}`}
           </button>
         )}
       </p>
       <div className="sticky bottom-0 flex flex-wrap items-center justify-end gap-2 bg-raised pt-2 pb-3">
         <label className="mr-auto flex items-center gap-2 text-sm">
           <input type="checkbox" checked={always} onChange={(e) => setAlways(e.target.checked)} />
-          Do not ask again in this conversation
+          Don't ask again in this conversation
         </label>
         <Button onClick={() => answer(0)}>Send none</Button>
         <Button disabled={of(allowance) === 0} onClick={() => answer(allowance)}>
@@ -94,7 +94,7 @@ function Preview({ sent }: { sent: { columns: readonly { name: string }[]; rows:
   return (
     <div
       role="region"
-      aria-label="The cells, row by row"
+      aria-label="The values, row by row"
       tabIndex={0}
       className="my-2 max-h-[min(12rem,30dvh)] overflow-auto rounded-sm border bg-surface"
     >

@@ -159,11 +159,11 @@ export function failure(message: string, beforeRows: boolean, sql = ""): string 
       .replace(/^Error: /, "")
       .replace(/'([^']*)'/g, (all, t: string) => (sql.includes(t) ? all : "'…'"))
       .slice(0, 2000);
-  const why = "The words of the error stay in the browser, because they may hold values.";
+  const why = "The error text stays in the browser, because it may contain values.";
   if (kind === "Out of Memory Error")
     return `${kind}: the statement needs more memory than the browser gives it. ${why} Filter or aggregate before you join or sort.`;
   const hint = /pivot/i.test(sql)
-    ? "Check the names of columns; those of a pivot are values."
+    ? "Check the column names; a pivot makes its column names from values."
     : "Look for casts, divisions and dates that not every row allows (TRY_CAST helps).";
   return `${kind}: the statement failed while it read rows. ${why} ${hint}`;
 }

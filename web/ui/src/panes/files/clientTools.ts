@@ -6,44 +6,44 @@ import { keepLocalRows, localRows } from "../../api/rows";
 import type { Conversation, ToolPart } from "../../log/conversation";
 import type { StoredResult } from "../../log/events";
 import { familyOf, useTools, type Family } from "../../log/tools";
-import { useLog, type Log } from "../../log/store";
+import { logOf, useLog, type Log } from "../../log/store";
 import { CodeError, failure, OurError, QueryError, withoutValues, type LocalResult } from "./cells";
 import { approvedCells } from "./consent";
-import { distributionSQL, statsSQL } from "./sql";
+import { distributionSQL, overResults, statsSQL } from "./sql";
 import { local, query, tables, useLocal } from "./store";
 import { transform, type Step } from "./transform";
-import { Statements } from "./tried";
+import { Statements } from "./statements";
 
 const none: readonly ToolPart[] = [];
 const clientFamilies = new Set<Family | undefined>(["query", "column_stats", "column_values", "transform"]);
 
 /** Runs the calls of a conversation that wait for this browser, and returns them. */
 export function useClientTools(log: Log, session: Session): readonly ToolPart[] {
-  const waits = useLog(log, (c) => {
+  const pending = useLog(log, (c) => {
     const last = c.turns.at(-1);
-    return last?.state === "parked" ? waiting(last.parts) : none;
+    return last?.state === "parked" ? pendingCalls(last.parts) : none;
   });
   const { files } = useLocal();
   const known = useTools(); // calls in older logs get their family from the tools
   const results = useLog(log, (c) => (c.assistant === "explore" ? c.results : undefined));
   useEffect(() => {
-    for (const p of waits) if (clientFamilies.has(familyOf(p))) void work(log, p, session.offline);
-  }, [log, waits, files, session.offline, known]); // runs again when a file is opened for which a call waits
+    for (const p of pending) if (clientFamilies.has(familyOf(p))) void answerCall(log, p, session.offline);
+  }, [log, pending, files, session.offline, known]); // runs again when the user opens a file that a call waits for
   useEffect(() => {
     if (results) publishRows(log.conversation());
   }, [log, results, files, known]);
-  return waits;
+  return pending;
 }
 
-const waitingCalls = new WeakMap<object, readonly ToolPart[]>(); // by the parts of a turn, for a stable identity
+const pendingByParts = new WeakMap<object, readonly ToolPart[]>(); // so that equal parts return the identical list
 
-function waiting(parts: readonly unknown[]): readonly ToolPart[] {
-  let some = waitingCalls.get(parts);
-  if (!some) {
-    some = (parts as ToolPart[]).filter((p) => p.kind === "tool" && p.parked && !p.approval);
-    waitingCalls.set(parts, some);
+function pendingCalls(parts: readonly unknown[]): readonly ToolPart[] {
+  let pending = pendingByParts.get(parts);
+  if (!pending) {
+    pending = (parts as ToolPart[]).filter((p) => p.kind === "tool" && p.parked && !p.approval);
+    pendingByParts.set(parts, pending);
   }
-  return some;
+  return pending;
 }
 
 // The results of calls that ran in this browser, by conversation and call. They are kept until the log has their ids,
@@ -59,7 +59,7 @@ function keepComputed(key: string, result: LocalResult): void {
 
 /** Answers one call. If its file is not open here, the call keeps waiting, because the file may be open in another tab
  *  or device, or may be opened again. */
-async function work(log: Log, part: ToolPart, offline: boolean): Promise<void> {
+async function answerCall(log: Log, part: ToolPart, offline: boolean): Promise<void> {
   const key = `${log.id}.${part.key}`;
   if (running.has(key)) return;
   const stop = new AbortController();
@@ -114,9 +114,9 @@ async function compute(
   if (!all.length) return undefined;
   const schema = all.flatMap((t) => [t.name, ...t.columns.map((c) => c.name)]);
   const text = { sql: stringOf(input(part).sql), code: stringOf(input(part).code) };
-  const tried = new Statements();
+  const statements = new Statements();
   try {
-    const { result, sql } = await run(log, part, signal, tried);
+    const { result, sql } = await run(log, part, signal, statements);
     keepComputed(`${log.id}.${part.key}`, result);
     const planner = offline || log.conversation().turns.at(-1)?.model === plannerModel;
     const sent = await approvedCells(log.id, part, result, { ...text, sql: sql ?? text.sql }, schema, planner, signal);
@@ -126,11 +126,11 @@ async function compute(
       rows: sent.rows,
       row_count: sent.rowCount,
       ...(sql ? { sql } : {}),
-      statements: tried.all(),
+      statements: statements.all(),
     };
   } catch (err) {
     if (signal.aborted) throw err;
-    return { call_id: part.key, is_error: true, content: safeMessage(part, err, schema), statements: tried.all() };
+    return { call_id: part.key, is_error: true, content: safeMessage(part, err, schema), statements: statements.all() };
   }
 }
 
@@ -139,20 +139,22 @@ function safeMessage(part: ToolPart, err: unknown, schema: readonly string[]): s
   if (err instanceof OurError) return err.message;
   if (err instanceof CodeError) return err.early ? err.message.slice(0, 500) : withoutValues(err.message, schema);
   if (err instanceof QueryError) return failure(err.message, err.early, stringOf(input(part).sql));
-  return "The call failed in the browser. The words of the error stay there, because they may hold values.";
+  return "The call failed in the browser. The error text stays there, because it may contain values.";
 }
 
 async function run(
   log: Log,
   part: ToolPart,
   signal: AbortSignal,
-  tried: Statements,
+  statements: Statements,
 ): Promise<{ result: LocalResult; sql?: string }> {
   const { sql, code, sourceStep } = input(part);
-  const runSQL = (statement: string) => tried.run(statement, (s) => query(s, signal));
+  const names = (await tables()).map((t) => t.name);
+  const runSQL = (statement: string) =>
+    statements.run(statement, (s) => query(overResults(s, log.conversation().results, names), signal));
   if (familyOf(part) === "query") return { result: await runSQL(stringOf(sql)), sql: stringOf(sql) };
   if (familyOf(part) === "transform") {
-    const steps = await stepsBefore(log, part, signal, tried);
+    const steps = await stepsBefore(log, part, signal, statements);
     checkStep(steps, Number(sourceStep));
     return { result: await transform(stringOf(code), Number(sourceStep), steps, signal) };
   }
@@ -186,22 +188,22 @@ async function columnSQL(part: ToolPart): Promise<string> {
 
 /** Returns the results of earlier calls for the same question, in order. Results that were lost in a reload are
  *  computed again. */
-async function stepsBefore(log: Log, part: ToolPart, signal: AbortSignal, tried: Statements): Promise<Step[]> {
+async function stepsBefore(log: Log, part: ToolPart, signal: AbortSignal, statements: Statements): Promise<Step[]> {
   const turn = log.conversation().turns.at(-1);
   const steps: Step[] = [];
   for (const p of turn?.parts ?? []) {
     if (p.kind !== "tool" || !clientFamilies.has(familyOf(p))) continue;
     if (p.key === part.key) break;
-    steps.push(await stepOf(log, p, signal, tried));
+    steps.push(await stepOf(log, p, signal, statements));
   }
   return steps;
 }
 
-async function stepOf(log: Log, part: ToolPart, signal: AbortSignal, tried: Statements): Promise<Step> {
+async function stepOf(log: Log, part: ToolPart, signal: AbortSignal, statements: Statements): Promise<Step> {
   const known = computed.get(`${log.id}.${part.key}`);
   if (known) return known;
   if (part.state !== "done") return { columns: [], rows: [] };
-  const { result } = await run(log, part, signal, tried);
+  const { result } = await run(log, part, signal, statements);
   keepComputed(`${log.id}.${part.key}`, result);
   return result;
 }
@@ -232,7 +234,9 @@ async function recompute(conversation: string, r: StoredResult): Promise<void> {
   recomputed.set(key, files);
   try {
     if (!(await tables()).length) return;
-    const result = await query(r.sql, AbortSignal.timeout(60_000));
+    const names = (await tables()).map((t) => t.name);
+    const all = logOf(conversation).conversation().results;
+    const result = await query(overResults(r.sql, all, names), AbortSignal.timeout(60_000));
     // A result of different size comes from another file of the same name, so it is not used.
     const same = result.rowCount === r.row_count && result.columns.length === r.columns.length;
     if (same && !localRows(ref))

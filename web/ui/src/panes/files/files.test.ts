@@ -13,8 +13,8 @@ import {
 import { withFigures } from "./figures";
 import { firstRows, sniff, toUTF8 } from "./csv";
 import { readJSON } from "./json";
-import { kindOf, oneSelect } from "./sql";
-import { Statements } from "./tried";
+import { kindOf, oneSelect, overResults } from "./sql";
+import { Statements } from "./statements";
 import { ofObjects, tableName, toCSV, typeOf, noValue } from "./tables";
 
 const bytes = (s: string) => new TextEncoder().encode(s);
@@ -287,4 +287,30 @@ describe("the list of statements", () => {
     for (let i = 0; i < 30; i++) await run(short, `values (${i})`);
     expect(short.all().map((t) => t.sql)).toEqual(Array.from({ length: 20 }, (_, i) => `values (${10 + i})`));
   });
+});
+
+describe("statements over results", () => {
+  const results = {
+    r1: { sql: "SELECT month, sum(x) AS x FROM sales GROUP BY month;" },
+    r2: { sql: "SELECT x FROM r1" },
+    r3: {},
+    r4: { sql: "SUMMARIZE sales" },
+    r5: { sql: "SELECT 1 FROM r5" },
+  };
+  const one = "r1 AS (\nSELECT month, sum(x) AS x FROM sales GROUP BY month\n)";
+  it.each([
+    ["SELECT * FROM sales", "SELECT * FROM sales"],
+    ["SELECT x FROM r1;", `WITH ${one} SELECT x FROM r1`],
+    ["SELECT x FROM R2", `WITH ${one}, r2 AS (\nSELECT x FROM r1\n) SELECT x FROM R2`],
+    ["with t as (from r1) from t", `with ${one}, t as (from r1) from t`],
+    ["WITH RECURSIVE t AS (FROM r1) FROM t", `WITH RECURSIVE ${one}, t AS (FROM r1) FROM t`],
+    ["SELECT 'r1' FROM sales -- r2", "SELECT 'r1' FROM sales -- r2"],
+    ["FROM r3", "FROM r3"],
+    ["FROM r9", "FROM r9"],
+    ["FROM r4", "WITH r4 AS (\nSELECT * FROM (SUMMARIZE sales\n)\n) FROM r4"],
+    ["FROM r5", "WITH r5 AS (\nSELECT 1 FROM r5\n) FROM r5"],
+  ])("%s", (sql, want) => expect(overResults(sql, results, ["sales"])).toBe(want));
+
+  it("a table of a file is not taken for a result", () =>
+    expect(overResults("FROM r1", results, ["R1"])).toBe("FROM r1"));
 });

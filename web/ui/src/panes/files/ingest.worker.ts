@@ -54,7 +54,7 @@ async function read({ file, taken }: Ingest): Promise<Ingested[]> {
       return [{ name: free(file.name), data: new Uint8Array(bytes), csv }];
     }
     default:
-      throw new Error("CSV, TSV, Parquet, JSON and XLSX files can be opened here.");
+      throw new Error("You can open CSV, TSV, Excel, Parquet and JSON files.");
   }
 }
 

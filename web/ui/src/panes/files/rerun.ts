@@ -5,7 +5,9 @@ import { api, type Schema } from "../../api/client";
 import { keepLocalRows } from "../../api/rows";
 import type { ShownResult } from "../../log/conversation";
 import type { LocalRun } from "../slots";
+import { logOf } from "../../log/store";
 import { limitCells } from "./cells";
+import { overResults } from "./sql";
 import { query, tables, useLocal } from "./store";
 
 /** Returns what the panes need to run a result's statement in this browser, or undefined if it belongs to the server. */
@@ -25,7 +27,8 @@ export function useLocalRun(conversation: string, result: ShownResult | undefine
 
 async function rerun(conversation: string, replaces: string, sql: string, signal: AbortSignal): Promise<string> {
   const began = performance.now();
-  const result = await query(sql, signal);
+  const files = (await tables()).map((t) => t.name);
+  const result = await query(overResults(sql, logOf(conversation).conversation().results, files), signal);
   const millis = Math.round(performance.now() - began);
   const names = (await tables()).flatMap((t) => [t.name, ...t.columns.map((c) => c.name)]);
   const { columns, rowCount } = limitCells(result, 0, { sql, code: "" }, names);

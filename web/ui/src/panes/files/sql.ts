@@ -32,6 +32,45 @@ export function oneSelect(sql: string): string {
   return parts[0]!.trim();
 }
 
+/** Returns the results that a statement reads, such as r1, other than tables of that name. */
+export function resultsIn(
+  sql: string,
+  results: Readonly<Record<string, unknown>>,
+  tables: readonly string[],
+): string[] {
+  const names = new Set(
+    bare(sql)
+      .replace(/'[^']*'/g, "")
+      .toLowerCase()
+      .match(/\br\d{1,9}\b/g),
+  );
+  return [...names].filter((n) => n in results && !tables.some((t) => t.toLowerCase() === n));
+}
+
+/** Returns a statement in which earlier results are tables named r1, r2, …: their own statements come first. */
+export function overResults(
+  sql: string,
+  results: Readonly<Record<string, { sql?: string }>>,
+  tables: readonly string[],
+): string {
+  const parts = new Map<string, string>();
+  const add = (statement: string, below: readonly string[]) => {
+    for (const id of resultsIn(statement, results, tables)) {
+      const own = results[id]?.sql;
+      if (!own || parts.has(id) || below.includes(id)) continue;
+      const one = oneSelect(own);
+      add(one, [...below, id]);
+      parts.set(id, `${id} AS (\n${asSelect(one)}\n)`);
+    }
+  };
+  const one = oneSelect(sql);
+  add(one, []);
+  if (!parts.size) return sql;
+  const first = [...parts.values()].join(", ");
+  const begin = /^\s*with\s+(recursive\s+)?/i.exec(one)?.[0];
+  return begin ? `${begin}${first}, ${one.slice(begin.length)}` : `WITH ${first} ${asSelect(one)}`;
+}
+
 /** Returns a statement that DESCRIBE accepts: DESCRIBE, SUMMARIZE and SHOW become subqueries. */
 export function asSelect(sql: string): string {
   return /^(describe|summarize|show)\b/i.test(bare(sql)) ? `SELECT * FROM (${sql}\n)` : sql;

@@ -2,7 +2,7 @@
 // with the first file.
 import { useSyncExternalStore } from "react";
 import type { TableName } from "../../composer/mentions";
-import { loadWithRetry } from "../../lib/later";
+import { loadWithRetry } from "../../lib/lazy";
 import type { LocalResult } from "./cells";
 import { forgetFile, keepFile, keptFiles } from "./keep";
 import type { Engine, LocalTable } from "./engine";
@@ -156,7 +156,7 @@ export async function query(sql: string, signal: AbortSignal): Promise<LocalResu
 
 /** Returns why no question can be asked yet: a file is being opened, so its schema is unknown. */
 export function openingReason(files: readonly LocalFile[]): string | undefined {
-  return files.some((f) => f.state === "loading") ? "a file is being opened" : undefined;
+  return files.some((f) => f.state === "loading") ? "a file is still opening" : undefined;
 }
 
 /** Returns the tables that can be mentioned in a question. */

@@ -1,9 +1,10 @@
 // Shows where a number comes from: its cell and the rows around it, or the cells it is calculated from, and the query.
 // N and P go to the next and previous footnote.
 import type { KeyboardEvent } from "react";
+import { api } from "../../api/client";
 import { page, useFirstRows, type ResultRef } from "../../api/rows";
 import { useLoad } from "../../api/load";
-import { duration, plural, resultName } from "../../lib/format";
+import { duration, originOf, plural, resultName } from "../../lib/format";
 import { youOrName } from "../../lib/me";
 import { go } from "../../lib/router";
 import type { ShownResult } from "../../log/conversation";
@@ -13,7 +14,8 @@ import { Button, IconButton } from "../../ui/Button";
 import { Icon } from "../../ui/Icon";
 import { Popover } from "../../ui/Popover";
 import { cellAddress } from "../cell";
-import { stylesOf, formatCell } from "../numbers";
+import { exactValue, formatCell, monthOr, stylesOf } from "../numbers";
+import { resultsIn } from "../files/sql";
 import { Rows } from "../Rows";
 import { Sql } from "../Sql";
 import type { FootnotePopoverProps } from "../slots";
@@ -27,7 +29,7 @@ export default function FootnotePopover({ note, anchor, conversation, result, on
   const used = cite.formula ? refs(cite.formula) : [];
   const all = logOf(conversation).conversation().results;
   const ids = [...new Set(used.map((r) => r.result))];
-  const queries = result ? [result] : ids.map((id) => all[id]).filter((r) => r !== undefined);
+  const queries = withParents(all, result ? [result] : ids.map((id) => all[id]).filter((r) => r !== undefined));
   const step = (by: 1 | -1) => {
     const next = neighbour(anchor, by);
     if (!next) return;
@@ -50,14 +52,19 @@ export default function FootnotePopover({ note, anchor, conversation, result, on
     <Popover
       anchor={anchor}
       onClose={onClose}
-      label={`Footnote of ${cite.text}`}
+      label={`Footnote of ${monthOr(cite.text)}`}
       className="max-h-[80dvh] w-popover max-w-[calc(100dvw-1rem)]! overflow-y-auto p-4"
     >
       <div onKeyDown={key}>
         <div className="flex items-start gap-2">
           <p className="min-w-0 flex-1 text-sm">
-            <strong className="tabular font-serif text-lg font-semibold">{cite.text}</strong>
+            <strong className="tabular font-serif text-lg font-semibold">{monthOr(cite.text)}</strong>
             <span className="block text-ink-quiet">{describe(cite, result)}</span>
+            {(result || used.length > 0) && (
+              <span className="block text-xs text-ink-quiet">
+                {cite.marked ? "named by the model and verified" : "found by comparing the text with the results"}
+              </span>
+            )}
           </p>
           <span className="-mt-1 -mr-1 flex shrink-0">
             {neighbour(anchor, -1) && (
@@ -79,6 +86,9 @@ export default function FootnotePopover({ note, anchor, conversation, result, on
         {inCell && (
           <NearbyRows conversation={conversation} result={result} row={cite.row!} column={cite.column ?? ""} />
         )}
+        {inCell && result.parents && result.source !== "client" && (
+          <Origin conversation={conversation} cite={cite} result={result} />
+        )}
         {used.length > 0 && <Calculation conversation={conversation} cite={cite} used={used} />}
         {queries.map(
           (r) =>
@@ -97,10 +107,20 @@ export default function FootnotePopover({ note, anchor, conversation, result, on
   );
 }
 
+/** Adds the results that calculated ones were computed from, behind them. */
+function withParents(all: Readonly<Record<string, ShownResult>>, some: ShownResult[]): ShownResult[] {
+  const out = [...some];
+  for (const r of out) {
+    const parents = r.source === "client" ? resultsIn(r.sql ?? "", all, []) : (r.parents ?? []);
+    for (const id of parents) if (all[id] && !out.includes(all[id])) out.push(all[id]);
+  }
+  return out;
+}
+
 /** Describes a footnote, to be read after the number: "is revenue in row 3 of result 1". */
 function describe(c: Cite, r?: ShownResult): string {
-  const other = c.value !== undefined && c.value !== c.text && Number(c.value) !== Number(c.text.replaceAll(",", ""));
-  const exactly = other && !c.formula ? `, exactly ${c.value}` : "";
+  const exact = c.formula ? "" : exactValue(c.value ?? c.text, c.text);
+  const exactly = exact && `, exactly ${exact}`;
   if (c.formula === "sql filter") return "is in a condition of the query";
   if (c.formula?.startsWith("column ")) return `belongs to the name of the ${c.formula}`;
   if (c.formula && refs(c.formula).length) return "is calculated";
@@ -136,7 +156,7 @@ function NewerVersion({
     <p className="mt-2 flex items-center gap-2 rounded-md bg-warn-soft px-2.5 py-1.5 text-xs text-warn">
       <Icon name="alert" small />
       <span className="min-w-0 flex-1">
-        This is v{r.version}. There is a newer version, v{newest.version}, by {youOrName(newest.author)}.
+        This is version {r.version}. Version {newest.version}, by {youOrName(newest.author)}, is newer.
       </span>
       <button
         type="button"
@@ -166,7 +186,7 @@ function Query({
       <Sql sql={r.sql ?? ""} className="max-h-44" />
       <p className="mt-1.5 flex flex-wrap items-center gap-x-1 text-xs text-ink-quiet">
         <span className="tabular min-w-0 flex-1">
-          {[r.source, plural(r.row_count, "row"), r.millis !== undefined ? duration(r.millis) : ""]
+          {[originOf(r), plural(r.row_count, "row"), r.millis !== undefined ? duration(r.millis) : ""]
             .filter(Boolean)
             .join(" · ")}
         </span>
@@ -235,11 +255,55 @@ function Calculation({ conversation, cite, used }: { conversation: string; cite:
   const { data, error } = useLoad(`formula:${conversation}:${cite.formula}`, () => cellsOf(conversation, used));
   if (error) return <p className="mt-2 text-sm text-bad">{error}</p>;
   if (!data) return <div className="mt-3 h-24" aria-hidden="true" />;
-  const shown = data.cells.slice(0, maxCells);
+  return (
+    <Computed
+      formula={arithmetic(cite.formula!, (r) => data.text.get(`${r.from}`) ?? refName(r))}
+      cite={cite}
+      cells={data.cells}
+      more={0}
+    />
+  );
+}
+
+/** How a cell of a calculated result was computed: the formula of its column, and the cells of its parents. */
+function Origin({ conversation, cite, result }: { conversation: string; cite: Cite; result: ShownResult }) {
+  const { data, error } = useLoad(`origin:${conversation}.${result.id}:${cite.row}:${cite.column}`, async () => {
+    const o = await api.origins(conversation, result.id, cite.row!);
+    const column = o.columns.find((c) => c.name === cite.column);
+    const reads = column?.reads ?? [];
+    const used = reads.flatMap((c) => {
+      const from = o.rows.find((r) => r.result === c.result);
+      return from ? [{ ...c, rows: from.rows, from: 0, to: 0 }] : [];
+    });
+    const more = reads.reduce((n, c) => {
+      const from = o.rows.find((r) => r.result === c.result);
+      return n + (from ? from.count - from.rows.length : 0);
+    }, 0);
+    return { formula: column?.formula ?? "", reads, more, cells: (await cellsOf(conversation, used)).cells };
+  });
+  if (error) return <p className="mt-2 text-sm text-bad">{error}</p>;
+  if (!data) return <div className="mt-3 h-24" aria-hidden="true" />;
+  if (!data.formula) return null;
+  return (
+    <>
+      <Computed formula={data.formula} cite={cite} cells={data.cells} more={data.more} />
+      {data.cells.length === 0 && data.reads.length > 0 && (
+        <p className="mt-1 text-xs text-ink-quiet">
+          Computed from {data.reads.map((c) => `${c.column} of ${c.result}`).join(", ")}.
+        </p>
+      )}
+    </>
+  );
+}
+
+/** A formula with its outcome, and the cells that it reads. More counts cells that are not in the list. */
+function Computed({ formula, cite, cells, more }: { formula: string; cite: Cite; cells: CellValue[]; more: number }) {
+  const shown = cells.slice(0, maxCells);
+  const rest = cells.length - shown.length + more;
   return (
     <div className="mt-3">
       <p className="tabular rounded-md bg-mark px-2.5 py-1.5 text-sm wrap-anywhere">
-        {arithmetic(cite.formula!, (r) => data.text.get(`${r.from}`) ?? refName(r))}
+        {formula}
         {cite.value !== undefined && <strong className="font-semibold"> = {outcome(cite)}</strong>}
       </p>
       {shown.length > 0 && (
@@ -256,9 +320,7 @@ function Calculation({ conversation, cite, used }: { conversation: string; cite:
           </tbody>
         </table>
       )}
-      {data.cells.length > shown.length && (
-        <p className="mt-1 text-xs text-ink-quiet">and {plural(data.cells.length - shown.length, "more cell")}.</p>
-      )}
+      {rest > 0 && <p className="mt-1 text-xs text-ink-quiet">and {plural(rest, "more cell")}.</p>}
     </div>
   );
 }

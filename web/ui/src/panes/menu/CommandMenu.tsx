@@ -50,7 +50,7 @@ function Commands({ log, onClose, onSettings, onShortcuts }: CommandMenuProps & 
           else if (to === "data" || to === "trace") go({ conversation: log?.id, view: to });
           else if (to === "settings") onSettings();
           else if (to === "theme") setTheme(dark ? "light" : "dark");
-          else if (to === "export" && log) download(api.exportUrl(log.id));
+          else if (to === "export" && log) download(api.exportUrl(log.id), log.conversation().title);
           else if (to === "link" && log)
             void navigator.clipboard.writeText(location.origin + href({ conversation: log.id })).catch(() => {});
         },
@@ -84,7 +84,7 @@ function Commands({ log, onClose, onSettings, onShortcuts }: CommandMenuProps & 
       title="Go to"
       field="Command"
       list="Commands"
-      placeholder="A command, or words of a conversation"
+      placeholder="Search commands and conversations"
       query={query}
       onQuery={setQuery}
       items={shown}
@@ -93,7 +93,7 @@ function Commands({ log, onClose, onSettings, onShortcuts }: CommandMenuProps & 
       isDisabled={(c) => c.off !== undefined}
       onPick={run}
       onClose={onClose}
-      none="No matches. Try other words, or fewer."
+      none="No matches. Try fewer or different words."
       fixedHeight
       foot={<KeyHints />}
     >

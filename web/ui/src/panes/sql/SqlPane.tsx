@@ -1,13 +1,15 @@
 // The statement of a result, which can be edited and run again. Running an edited statement adds a version of the
 // result. The pane can show the changes between versions.
 import { useEffect, useMemo, useRef, useState } from "react";
-import { api, ApiError, errorMessage } from "../../api/client";
+import { api, ApiError, errorMessage, type Schema } from "../../api/client";
 import { useLoad } from "../../api/load";
 import { useFirstRows } from "../../api/rows";
 import { duration } from "../../lib/format";
-import { youOrName } from "../../lib/me";
+import { queryLimit, youOrName } from "../../lib/me";
 import type { ShownResult } from "../../log/conversation";
+import { logOf } from "../../log/store";
 import { Button, IconButton } from "../../ui/Button";
+import { Elapsed } from "../../ui/Elapsed";
 import { Icon } from "../../ui/Icon";
 import { Grid } from "../grid/Grid";
 import { Hidden, hiddenRows } from "../Hidden";
@@ -17,36 +19,53 @@ import { editor, type Editor } from "./editor";
 
 const mac = typeof navigator !== "undefined" && /Mac|iPhone|iPad/.test(navigator.platform);
 
-// Edited statements that have not run, so that they survive switching panes.
+interface Failed {
+  words: string;
+  at?: { from: number; to: number };
+}
+
+// Edited statements that have not run or have failed, and why, so that both survive switching panes.
 const drafts = new Map<string, string>();
+const failures = new Map<string, Failed>();
 
 export default function SqlPane({ conversation, result, localRun, earlier, onVersion }: SqlPaneProps) {
   const key = `${conversation}.${result.id}`;
   const original = useMemo(() => format(result.sql ?? ""), [result.sql]);
   const [text, setText] = useState(drafts.get(key) ?? original);
-  const [error, setError] = useState<{ words: string; at?: { from: number; to: number } }>();
-  const [busy, setBusy] = useState(false);
+  const [error, showError] = useState(failures.get(key));
+  const setError = (e?: Failed) => {
+    if (e) failures.set(key, e);
+    else failures.delete(key);
+    showError(e);
+  };
+  const [began, setBegan] = useState<number>(); // set while the statement runs
+  const busy = began !== undefined;
   const [compared, setCompared] = useState(false);
   const host = useRef<HTMLDivElement>(null);
   const ed = useRef<Editor>(undefined);
   const changed = !same(text, result.sql ?? "");
   const server = Boolean(result.source) && result.source !== "client";
-  const runnable = server || localRun?.ready === true;
+  const calculated = Boolean(result.parents?.length);
+  const runnable = server || calculated || localRun?.ready === true;
   const loaded = useLoad(server ? `schema:${result.source}` : "", () => api.schema(result.source!));
-  const schema = localRun?.schema ?? loaded.data;
+  const results = useMemo(() => (calculated ? resultsSchema(conversation) : undefined), [calculated, conversation]);
+  const schema = localRun?.schema ?? results ?? loaded.data;
 
   const abort = useRef<AbortController>(undefined);
   const run = useRef(() => {});
   run.current = () => {
     const sql = ed.current?.text() ?? text;
     if (busy || !runnable || !sql.trim()) return;
-    setBusy(true);
+    setBegan(Date.now());
     setError(undefined);
     ed.current?.point(undefined);
     const { signal } = (abort.current = new AbortController());
     const newVersion = localRun
       ? localRun.run(sql, signal)
-      : api.query(result.source!, { sql, conversation, replaces: result.id }, signal).then((a) => a.result.id ?? "");
+      : (calculated
+          ? api.runCalculation(conversation, { sql, replaces: result.id }, signal)
+          : api.query(result.source!, { sql, conversation, replaces: result.id }, signal)
+        ).then((a) => a.result.id ?? "");
     newVersion
       .then(
         (id) => {
@@ -63,7 +82,7 @@ export default function SqlPane({ conversation, result, localRun, earlier, onVer
           setError({ words, ...(at ? { at } : {}) });
         },
       )
-      .finally(() => setBusy(false));
+      .finally(() => setBegan(undefined));
   };
   useEffect(() => () => abort.current?.abort(), []);
 
@@ -84,32 +103,27 @@ export default function SqlPane({ conversation, result, localRun, earlier, onVer
     if (schema) ed.current?.complete(schema);
   }, [schema, key, original]);
 
+  const edit = changed ? outcome(busy, error !== undefined) : "";
   const put = (sql: string) => ed.current?.setText(sql);
   // An edited statement is compared with this version, an unedited one with the previous version.
   const before = changed ? result : earlier.at(-1);
   return (
     <div className="flex min-h-0 flex-1 flex-col">
-      <Versions result={result} earlier={earlier} changed={changed} onVersion={onVersion} />
+      <Versions result={result} earlier={earlier} changed={edit} onVersion={onVersion} />
       <div className="flex min-h-40 flex-1 basis-0 flex-col overflow-hidden border-y bg-sunken focus-within:border-line-strong">
         {compared && before && <Changes before={before} text={text} />}
         <div ref={host} className={compared && before ? "hidden" : "min-h-0 flex-1"} />
       </div>
       {error && <Failure text={text} {...error} />}
       <div className="flex flex-wrap items-center gap-2 px-4 py-2">
-        {busy ? (
-          <Button icon="stop" onClick={() => abort.current?.abort()}>
-            Stop
-          </Button>
-        ) : (
-          <Button
-            look={changed ? "primary" : "plain"}
-            disabled={!text.trim() || !runnable}
-            title={`Run (${mac ? "⌘" : "Ctrl"}+Enter)`}
-            onClick={() => run.current()}
-          >
-            Run
-          </Button>
-        )}
+        <RunButton
+          began={began}
+          local={localRun !== undefined}
+          primary={changed}
+          disabled={!text.trim() || !runnable}
+          onRun={() => run.current()}
+          onStop={() => abort.current?.abort()}
+        />
         {before && (
           <Button
             look="quiet"
@@ -117,7 +131,7 @@ export default function SqlPane({ conversation, result, localRun, earlier, onVer
             onClick={() => setCompared(!compared)}
             className="aria-pressed:bg-hover"
           >
-            Changes since v{before.version}
+            Changes since version {before.version}
           </Button>
         )}
         {changed && (
@@ -135,8 +149,46 @@ export default function SqlPane({ conversation, result, localRun, earlier, onVer
         runnable={runnable}
         cited={changed ? undefined : earlier[0]?.version}
       />
-      <Preview conversation={conversation} result={result} stale={changed} />
+      <Preview conversation={conversation} result={result} edit={edit} />
     </div>
+  );
+}
+
+/** Says what became of an edited statement. */
+const outcome = (running: boolean, failed: boolean) =>
+  running ? "running" : failed ? "the last run failed" : "not run yet";
+
+interface RunButtonProps {
+  began?: number;
+  local: boolean;
+  primary: boolean;
+  disabled: boolean;
+  onRun: () => void;
+  onStop: () => void;
+}
+
+/** The button that runs the statement or, while it runs, stops it. */
+function RunButton({ began, local, primary, disabled, onRun, onStop }: RunButtonProps) {
+  if (began === undefined)
+    return (
+      <Button
+        look={primary ? "primary" : "plain"}
+        disabled={disabled}
+        title={`Run (${mac ? "⌘" : "Ctrl"}+Enter)`}
+        onClick={onRun}
+      >
+        Run
+      </Button>
+    );
+  return (
+    <>
+      <Button icon="stop" onClick={onStop}>
+        Stop
+      </Button>
+      <span className="text-xs text-ink-quiet">
+        <Elapsed since={began} limit={local ? undefined : queryLimit()} />
+      </span>
+    </>
   );
 }
 
@@ -150,9 +202,7 @@ function Hints({
   return (
     <>
       {(localRun || !runnable) && <p className="px-4 pb-2 text-xs text-ink-quiet">{runLocation(result, localRun)}</p>}
-      {cited !== undefined && (
-        <p className="px-4 pb-2 text-xs text-ink-quiet">The answer in the conversation cites v{cited}.</p>
-      )}
+      {cited !== undefined && <p className="px-4 pb-2 text-xs text-ink-quiet">The answer uses version {cited}.</p>}
     </>
   );
 }
@@ -176,6 +226,18 @@ function Failure({ text, words, at }: { text: string; words: string; at?: { from
 }
 
 /** Says where a statement runs if not on the server, or why it cannot run. */
+/** The results of a conversation as tables, for completion. */
+function resultsSchema(conversation: string): Schema {
+  const all = Object.values(logOf(conversation).conversation().results);
+  return {
+    name: "results",
+    tables: all.map((r) => ({
+      name: r.id,
+      columns: r.columns.map((c) => ({ name: c.name, type: c.kind ?? "" })),
+    })),
+  };
+}
+
 function runLocation(result: ShownResult, localRun: SqlPaneProps["localRun"]): string {
   if (localRun?.ready) return "The query runs in this browser, on your file. The rows stay here.";
   if (localRun) return "The query ran on a file that is not open in this browser. Open the file again to run it.";
@@ -189,7 +251,7 @@ function Versions({
   earlier,
   changed,
   onVersion,
-}: Pick<SqlPaneProps, "result" | "earlier" | "onVersion"> & { changed: boolean }) {
+}: Pick<SqlPaneProps, "result" | "earlier" | "onVersion"> & { changed: string }) {
   const all = [...earlier, result];
   return (
     <div className="flex flex-wrap items-center gap-1 px-3 py-2 text-xs text-ink-quiet">
@@ -204,7 +266,7 @@ function Versions({
           {versionName(v)}
         </button>
       ))}
-      {changed && <span className="px-1">changed, not run yet</span>}
+      {changed && <span className="px-1">changed, {changed}</span>}
       <span className="flex-1" />
       {result.millis !== undefined && <span className="tabular px-1">{duration(result.millis)}</span>}
     </div>
@@ -212,7 +274,7 @@ function Versions({
 }
 
 const versionName = (v: ShownResult) =>
-  `v${v.version}${v.by === "user" ? `, by ${youOrName(v.author)}` : ", by the assistant"}`;
+  `Version ${v.version}, by ${v.by === "user" ? youOrName(v.author) : "the assistant"}`;
 
 function Changes({ before, text }: { before: ShownResult; text: string }) {
   const lines = diff(format(before.sql ?? ""), format(text));
@@ -222,7 +284,7 @@ function Changes({ before, text }: { before: ShownResult; text: string }) {
   return (
     <div
       role="region"
-      aria-label={`Changes since v${before.version}`}
+      aria-label={`Changes since version ${before.version}`}
       tabIndex={0}
       className="min-h-0 flex-1 overflow-auto py-3 font-mono text-sm"
     >
@@ -265,17 +327,17 @@ function Copy({ text }: { text: () => string }) {
 }
 
 /** The rows of the version. */
-function Preview({ conversation, result, stale }: { conversation: string; result: ShownResult; stale: boolean }) {
+function Preview({ conversation, result, edit }: { conversation: string; result: ShownResult; edit: string }) {
   const { data, error } = useFirstRows({ conversation, id: result.id });
   const hidden = data ? hiddenRows(result.source, data) : 0;
   return (
     <section
       aria-label="Rows of this version"
-      className={`flex min-h-36 flex-1 basis-0 flex-col border-t ${stale ? "bg-sunken" : ""}`}
+      className={`flex min-h-36 flex-1 basis-0 flex-col border-t ${edit ? "bg-sunken" : ""}`}
     >
-      {stale && (
+      {edit && (
         <p className="border-b px-4 py-1.5 text-xs text-ink-quiet">
-          These are the rows of v{result.version}. Your changes have not run yet.
+          Rows of version {result.version}, without your changes: {edit}.
         </p>
       )}
       {error && (
@@ -292,7 +354,7 @@ function Preview({ conversation, result, stale }: { conversation: string; result
           first={data.rows}
           count={data.row_count - hidden}
           truncated={data.truncated}
-          label={`Rows of v${result.version}`}
+          label={`Rows of version ${result.version}`}
         />
       )}
     </section>

@@ -56,7 +56,7 @@ export default function Trace({ log }: TraceProps) {
             </option>
           ))}
         </select>
-        <Button icon="download" onClick={() => download(api.eventsUrl(log.id))}>
+        <Button icon="download" onClick={() => download(api.eventsUrl(log.id), log.conversation().title)}>
           JSON lines
         </Button>
         <p className="tabular w-full text-xs text-ink-quiet" role="status">

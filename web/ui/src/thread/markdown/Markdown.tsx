@@ -6,6 +6,8 @@ import { GrowingParser, parse, type Block } from "./parse";
 import { Link } from "./Link";
 import { NoteMark } from "./NoteMark";
 import { count } from "../../lib/format";
+import { Offer } from "../NextQuestions";
+import { offeredQuestions } from "../offers";
 import { FullResultContext, type FullResult } from "../context";
 import type { Note } from "../notes";
 
@@ -47,26 +49,54 @@ const BlockView = memo(
     block,
     notes,
     text,
+    growing,
   }: {
     block: Block;
     notes: readonly Note[];
     text: string;
     growing?: boolean;
   }) {
-    return <>{render(block.node, { base: block.base, notes, text }, 0)}</>;
+    return (
+      <>{render(block.node, { base: block.base, notes, text, offers: growing ? [] : offeredQuestions(text) }, 0)}</>
+    );
   },
   (a, b) => a.block.node === b.block.node && a.notes === b.notes && (a.growing === true) === (b.growing === true),
 );
 
 interface Context {
   base: number;
+  offers: readonly string[]; // questions that the text offers
   notes: readonly Note[];
   text: string;
   inTable?: boolean;
 }
 
 function renderChildren(n: { children: Nodes[] }, c: Context): ReactNode[] {
-  return n.children.map((k, i) => render(k, c, i));
+  return n.children.map((k, i) => {
+    const before = n.children[i - 1];
+    if (k.type === "text" && before && isNote(before, c))
+      return <Fragment key={i}>{withNotes(k, c, closing(k.value).length)}</Fragment>;
+    const next = n.children[i + 1];
+    const mark = next?.type === "text" && isNote(k, c) ? closing(next.value) : "";
+    return mark ? <Unbroken key={i}>{[render(k, c, 0), mark]}</Unbroken> : render(k, c, i);
+  });
+}
+
+/** Keeps a number and the punctuation after it on one line. Browsers may break a line after a button. */
+function Unbroken({ children }: { children: ReactNode }) {
+  return <span className="whitespace-nowrap">{children}</span>;
+}
+
+const closing = (text: string): string => /^[.,;:!?)\]%]*/.exec(text)![0];
+
+/** Reports whether a node is nothing but an emphasised number with a footnote. */
+function isNote(n: Nodes, c: Context): boolean {
+  if ((n.type !== "strong" && n.type !== "emphasis") || n.children.length !== 1) return false;
+  const { position, type } = n.children[0]!;
+  const at = (offset = -1) => c.base + offset;
+  return (
+    type === "text" && c.notes.some((x) => x.from === at(position?.start.offset) && x.to === at(position?.end.offset))
+  );
 }
 
 // complexity: one case for each kind
@@ -109,7 +139,11 @@ function render(n: Nodes, c: Context, key: number): ReactNode {
         <ul key={key}>{renderChildren(n, c)}</ul>
       );
     case "listItem":
-      return (
+      return c.offers.includes(plainText(n).trim()) ? (
+        <li key={key} className="offer">
+          <Offer text={plainText(n).trim()} />
+        </li>
+      ) : (
         <li key={key}>
           {n.children.map((k, i) =>
             k.type === "paragraph" && !n.spread ? <Fragment key={i}>{renderChildren(k, c)}</Fragment> : render(k, c, i),
@@ -266,22 +300,28 @@ function TableView({ table, c }: { table: Table; c: Context }) {
   );
 }
 
-/** Returns a text with buttons for its footnotes. */
-function withNotes(n: Text, c: Context): ReactNode {
+/** Returns a text with buttons for its footnotes, without its first characters if they are shown elsewhere. */
+function withNotes(n: Text, c: Context, skip = 0): ReactNode {
   const from = c.base + (n.position?.start.offset ?? 0);
   const to = c.base + (n.position?.end.offset ?? 0);
   const mine = c.notes.filter((x) => x.from >= from && x.to <= to);
-  if (!mine.length) return n.value;
+  if (!mine.length) return n.value.slice(skip);
   const place = valueOffsets(c.text.slice(from, to), n.value);
   const out: ReactNode[] = [];
-  let at = 0;
+  let at = skip;
   for (const note of mine) {
     const a = place(note.from - from),
       b = place(note.to - from);
     if (a < at || b <= a) continue;
     if (a > at) out.push(n.value.slice(at, a));
-    out.push(<NoteMark key={note.from} note={note} text={n.value.slice(a, b)} bare={c.inTable} />);
-    at = b;
+    const mark = closing(n.value.slice(b));
+    at = b + mark.length;
+    out.push(
+      <Unbroken key={note.from}>
+        <NoteMark note={note} text={n.value.slice(a, b)} bare={c.inTable} />
+        {mark}
+      </Unbroken>,
+    );
   }
   out.push(n.value.slice(at));
   return out;

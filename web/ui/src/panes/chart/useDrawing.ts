@@ -1,0 +1,92 @@
+// Compiles the chart of a result for a place on the page.
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "react";
+import { useFirstRows } from "../../api/rows";
+import { color, useDark } from "../../lib/theme";
+import type { ChartSpec } from "../../log/events";
+import type { ShownResult } from "../../log/conversation";
+import { compile, type Drawing, type Look } from "./compile";
+import { useDataEnd } from "./dataEnd";
+import type { Type } from "./pick";
+
+export type Chart = Extract<Drawing, { kind: "chart" }>;
+
+interface Place {
+  conversation: string;
+  result: ShownResult;
+  spec?: ChartSpec;
+  /** The type that the user chose. */
+  type?: Type;
+  width: number;
+  height: number;
+}
+
+/** Loads and compiles a chart. While `drawing` is undefined because it loads, `chart` is the last one. */
+export function useDrawing({ conversation, result, spec, type, width, height }: Place) {
+  const { data, error } = useFirstRows({ conversation, id: result.id });
+  useEffect(preload, []);
+  const look = useLook();
+  const rows = useMemo(
+    () => data && { columns: data.columns, rows: data.rows, sql: result.sql ?? data.sql },
+    [data, result.sql],
+  );
+  const { at: end, known } = useDataEnd(result, rows !== undefined && rows.rows.length > 1);
+  const options = useMemo(() => ({ width, height, look, type, data: end }), [width, height, look, type, end]);
+  const drawing = useMemo(
+    () => (rows && options.width && known ? compile(rows, spec, { ...options, now: Date.now() }) : undefined),
+    [rows, spec, options, known],
+  );
+  const last = useRef<Chart>(undefined);
+  if (drawing || error) last.current = drawing?.kind === "chart" ? drawing : undefined;
+  return { data, error, rows, drawing, chart: last.current, options };
+}
+
+/** Loads the chart library when the browser is idle, and not while an answer is streaming. */
+function preload(): void {
+  const get = () => void import("./vega").catch(() => {}); // drawing a chart tries again
+  if (typeof requestIdleCallback === "function") requestIdleCallback(get, { timeout: 3000 });
+  else setTimeout(get, 500);
+}
+
+/** Returns a ref for an element, and the size of its content. */
+export function useSize() {
+  const ref = useRef<HTMLDivElement>(null);
+  const [size, setSize] = useState({ width: 0, height: 0 });
+  useLayoutEffect(() => {
+    const el = ref.current!; // measured before the first paint, so that nothing moves
+    let timer = 0;
+    const measure = () => {
+      const style = getComputedStyle(el);
+      const width = Math.floor(el.clientWidth - parseFloat(style.paddingLeft) - parseFloat(style.paddingRight));
+      const height = Math.floor(el.clientHeight - 64);
+      setSize((s) => (s.width === width && s.height === height ? s : { width, height }));
+    };
+    measure();
+    const resize = new ResizeObserver(() => {
+      clearTimeout(timer);
+      timer = window.setTimeout(measure, 80);
+    });
+    resize.observe(el);
+    return () => {
+      clearTimeout(timer);
+      resize.disconnect();
+    };
+  }, []);
+  return [ref, size] as const;
+}
+
+/** Returns the colours of the theme, resolved for a canvas. */
+function useLook(): Look {
+  const dark = useDark();
+  return useMemo(
+    () => ({
+      series: ([1, 2, 3, 4, 5, 6, 7, 8] as const).map((n) => color(`--series-${n}`)),
+      ink: color("--color-ink"),
+      quiet: color("--color-ink-quiet"),
+      line: color("--color-line"),
+      surface: color("--color-surface"),
+      font: getComputedStyle(document.body).fontFamily,
+      heading: getComputedStyle(document.documentElement).getPropertyValue("--font-serif"),
+    }),
+    [dark], // the colours depend on it
+  );
+}
