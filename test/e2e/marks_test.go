@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"io"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -166,10 +167,11 @@ func TestMarkScenarios(t *testing.T) {
 			t.Errorf("%s: %d marked footnotes, want %d, and %q: %s", tc.scenario, n, tc.marked, tc.broken, events)
 		}
 	}
-	_, metrics := p.get(t, "/metrics", "")
-	for _, want := range []string{`outcome="verified"} 17`, `outcome="wrong"} 4`} {
+	_, metrics := p.get(t, "/metrics", adasKey)
+	// The unfinished mark is a wrong one.
+	for _, want := range []string{`outcome="verified"} 17`, `outcome="wrong"} 5`} {
 		if !strings.Contains(metrics, want) {
-			t.Errorf("the metrics lack %s", want)
+			t.Errorf("the metrics lack %s: %v", want, regexp.MustCompile(`footnote_marks_total.*`).FindAllString(metrics, -1))
 		}
 	}
 }
