@@ -15,7 +15,8 @@ COPY go.mod go.sum ./
 RUN go mod download
 COPY . .
 COPY --from=app /src/web/dist web/dist
-RUN CGO_ENABLED=1 go build -trimpath -ldflags "-s -w -X main.version=$VERSION" -o /footnote ./cmd/footnote
+RUN CGO_ENABLED=1 go build -trimpath -o /footnote \
+  -ldflags "-s -w -X main.version=$VERSION -extldflags '-Wl,--exclude-libs,ALL -Wl,--gc-sections'" ./cmd/footnote
 
 FROM debian:trixie-slim
 RUN apt-get update \

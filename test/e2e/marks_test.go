@@ -127,8 +127,8 @@ func TestMarkScenarios(t *testing.T) {
 		if !r.HasTool("run_query") { // the title
 			return modeltest.Say(name)
 		}
-		rule, err := modeltest.Builtin(name, modeltest.Params{SQL: "SELECT 'north' AS region, 846 AS orders, 121 AS returned " +
-			"UNION ALL SELECT 'south', 310, 35"})
+		rule, err := modeltest.Builtin(name, modeltest.Params{SQL: "SELECT 'north' AS region, 846 AS orders, " +
+			"121 AS returned UNION ALL SELECT 'south', 310, 35"})
 		if err != nil {
 			t.Error(err)
 			return modeltest.Fail(400)
