@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/internal/currency"
 )
 
 // This file completes a reading: it checks that no word was ignored, chooses what a list shows, and names the columns
@@ -266,6 +267,8 @@ func (pl *plan) nameColumns() {
 		}
 		if pl.share {
 			as = "share of " + strings.TrimPrefix(as, "number of ") + " percent"
+		} else if currency.InName(as) == "" { // charts and copies of the rows then have it too
+			as = strings.TrimSpace(as + " " + m.currency(pl))
 		}
 		m.as = unique(as)
 	}

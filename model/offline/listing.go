@@ -139,7 +139,8 @@ func heading(pl *plan, as string) string {
 			}
 		}
 		for _, m := range pl.measures {
-			if m.as == as && strings.ReplaceAll(fold(m.name), " ", "_") == as {
+			plain := strings.TrimSuffix(as, "_"+strings.ToLower(m.currency(pl)))
+			if m.as == as && strings.ReplaceAll(fold(m.name), " ", "_") == plain {
 				return Clip(m.name)
 			}
 		}

@@ -1,6 +1,7 @@
 package offline
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/internal/currency"
 	"github.com/footnotehq/footnote/source"
 )
 
@@ -89,6 +91,7 @@ type column struct {
 	yes        string // of a boolean kept as texts: the one that means yes
 	year       bool   // whole numbers that are years
 	signed     bool   // numbers below and above 0
+	currency   string // the ISO code of the currency that its name or its comment names
 }
 
 // value is one text found in the data.
@@ -246,7 +249,8 @@ func newTable(p *profile, st source.Table) *table {
 		if i == profileColumns {
 			break
 		}
-		c := &column{t: t, name: sc.Name, kind: sc.Kind, core: coreName(sc.Name), nullable: true, declared: sc.Nullable}
+		c := &column{t: t, name: sc.Name, kind: sc.Kind, core: coreName(sc.Name), nullable: true, declared: sc.Nullable,
+			currency: cmp.Or(currency.InName(sc.Name), currency.InText(sc.Comment))}
 		core := splitName(c.core)
 		for k, w := range splitName(sc.Name) {
 			if optionalWords[w] || k >= len(core) || len(w) == 1 && len(core) > 1 {

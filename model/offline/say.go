@@ -106,6 +106,8 @@ type Result struct {
 	Rows      [][]any  `json:"rows"`
 	Count     int      `json:"row_count"`
 	Truncated bool     `json:"truncated"`
+
+	currency func(row, col int) string // the ISO code of a cell's currency, or ""; may be nil
 }
 
 // ParseResult reads the table that a call returned.
@@ -170,6 +172,15 @@ func Figure(f float64) string {
 	case a < 1:
 		digits = 3
 	}
+	s := grouped(f, digits)
+	if digits == 6 {
+		s = strings.TrimRight(s, "0")
+	}
+	return s
+}
+
+// grouped formats a number with a fixed number of decimals.
+func grouped(f float64, digits int) string {
 	s := strconv.FormatFloat(math.Abs(f), 'f', digits, 64)
 	whole, dec, _ := strings.Cut(s, ".")
 	var b strings.Builder
@@ -181,9 +192,6 @@ func Figure(f float64) string {
 			b.WriteByte(',')
 		}
 		b.WriteByte(c)
-	}
-	if digits == 6 {
-		dec = strings.TrimRight(dec, "0")
 	}
 	if dec != "" {
 		b.WriteString("." + dec)
@@ -225,9 +233,15 @@ func (w *Writer) Cell(res Result, row, col int, measure, percent bool) {
 	}
 	f, ok := Number(v)
 	_, isText := v.(string)
+	code := ""
+	if res.currency != nil {
+		code = res.currency(row, col)
+	}
 	switch {
 	case measure && ok && percent:
 		text = strconv.FormatFloat(f, 'f', 1, 64) + "%"
+	case measure && ok && code != "":
+		text = amount(res, f, col, code)
 	case measure && ok && hasDecimals(res, col):
 		text = Figure2(f)
 	case measure && ok:
@@ -265,6 +279,9 @@ func (pn *Planner) writeAnswer(ctx context.Context, w *Writer, h History, r *rea
 		w.Text("\n\n")
 		w.writeReading(r)
 		return
+	}
+	if r.plan != nil {
+		res.currency = r.plan.currencies(res)
 	}
 	switch {
 	case r.plan == nil || r.plan.kind == kindRaw:
