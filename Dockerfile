@@ -6,6 +6,7 @@ FROM node:22-trixie-slim AS app
 WORKDIR /src
 COPY scripts/ui.sh scripts/ui.sh
 COPY web web
+COPY internal/currency internal/currency
 RUN scripts/ui.sh
 
 FROM golang:1.26-trixie AS program

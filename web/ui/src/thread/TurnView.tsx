@@ -348,19 +348,18 @@ function Footnotes({ turn, onNote }: Pick<Props, "turn" | "onNote">) {
   const list = numbered(notes);
   const severalResults = new Set(list.map((n) => n.cite!.result)).size > 1;
   const open = notes.filter((n) => n.open).length;
-  const inTable = notes.filter((n) => n.cite && n.number === undefined).length;
   if (!notes.length) return null;
   return (
     <div role="group" aria-label="Footnotes" className="mt-3 text-sm text-ink-quiet">
       <p className="flex flex-wrap items-center gap-x-3">
-        {list.length + inTable > 0 && (
+        {list.length > 0 && (
           <button
             type="button"
             aria-expanded={all}
             onClick={() => setAll(!all)}
             className="-ml-1 inline-flex h-7 items-center gap-1 rounded-md px-1 hover:bg-hover hover:text-ink"
           >
-            {plural(list.length || inTable, "source")}
+            {plural(list.length, "footnote")}
             {open === 0 && <Icon name="check" small className="text-good" />}
           </button>
         )}
@@ -382,12 +381,6 @@ function Footnotes({ turn, onNote }: Pick<Props, "turn" | "onNote">) {
             </li>
           ))}
         </ol>
-        {inTable > 0 && (
-          <p className="text-xs">
-            {plural(inTable, "number in a table also has a footnote", "numbers in tables also have footnotes")}: select
-            one to see it.
-          </p>
-        )}
       </div>
     </div>
   );

@@ -26,10 +26,10 @@ export function NoteMark({ note, text, bare }: { note: Note; text: string; bare?
       aria-haspopup="dialog"
     >
       {monthOr(text)}
-      {!bare && note.number !== undefined && <sup aria-hidden="true">{note.number}</sup>}
+      {!bare && !note.inTable && <sup aria-hidden="true">{note.number}</sup>}
       <span className="sr-only select-none">
         {" "}
-        footnote {bare ? "" : note.number}: {origin(note.cite)}
+        footnote {bare || note.inTable ? "" : note.number}: {origin(note.cite)}
         {stale && ". Its query has a newer version."}
       </span>
     </button>
