@@ -117,10 +117,8 @@ func Sign(number, code string) string {
 	if !ok {
 		return number
 	}
-	minus := ""
-	if rest, negative := strings.CutPrefix(number, "-"); negative {
-		minus, number = "-", rest
-	}
+	minus := number[:len(number)-len(strings.TrimLeft(number, "-−"))]
+	number = number[len(minus):]
 	if last, _ := utf8.DecodeLastRuneInString(c.Sign); unicode.IsLetter(last) {
 		return minus + c.Sign + "\u00a0" + number
 	}

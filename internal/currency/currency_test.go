@@ -47,7 +47,7 @@ func TestInText(t *testing.T) {
 func TestSign(t *testing.T) {
 	for _, c := range [][3]string{
 		{"1,200.50", "EUR", "€1,200.50"}, {"-3", "usd", "-$3"}, {"-3", "CHF", "-CHF\u00a03"}, {"3", "XXX", "3"},
-		{"5", "INR", "₹5"},
+		{"5", "INR", "₹5"}, {"−5", "EUR", "−€5"},
 	} {
 		if got := Sign(c[0], c[1]); got != c[2] {
 			t.Errorf("Sign(%q, %q) = %q, want %q", c[0], c[1], got, c[2])

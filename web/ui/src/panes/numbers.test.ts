@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import names from "../../../../internal/currency/testdata/names.json";
 import type { Cell } from "../log/events";
-import { currencyIn, exactValue, formatCell, numberOf, styleOf, stylesOf, title } from "./numbers";
+import { currencyIn, exactValue, formatCell, inWords, numberOf, styleOf, stylesOf, title } from "./numbers";
 
 const all = (name: string, kind: string, ...values: Cell[]) =>
   values.map((v) => formatCell(v, styleOf({ name, kind }, values)));
@@ -30,6 +30,16 @@ test("months and currencies are written as people write them", () => {
   const shown = (rows: Cell[][]) => rows.map((r) => r.map((v, j) => formatCell(v, stylesOf(columns, rows)[j]!)));
   expect(shown([[12.5, 3, "GBP"]])).toEqual([["£12.50", "3", "GBP"]]);
   expect(shown([[12.5, 3, "GBP"], [1, 2, "EUR"]])[0]).toEqual(["12.50", "3", "GBP"]); // prettier-ignore
+});
+
+test("months and times in a text are written as people write them", () => {
+  expect(["2025-12", "2025-12-03T10:15:00", "2025-12-03 10:15:07.5", "2025-12-03", "2025-99"].map(inWords)).toEqual([
+    "December 2025",
+    "3 December 2025, 10:15",
+    "3 December 2025, 10:15:07",
+    "2025-12-03",
+    "2025-99",
+  ]);
 });
 
 test("a currency is the one that a name names", () => {

@@ -89,9 +89,17 @@ function inCurrency(style: Style, currency: string, values: Iterable<Cell | unde
 const monthPattern = /^(\d{4})-(0[1-9]|1[0-2])$/;
 const monthName = new Intl.DateTimeFormat("en-US", { month: "long", year: "numeric", timeZone: "UTC" });
 
-/** Writes a month such as 2026-10 as October 2026. Other texts are unchanged. */
-export function monthOr(text: string): string {
-  return monthPattern.test(text) ? monthName.format(new Date(`${text}-01T00:00:00Z`)) : text;
+const dayName = new Intl.DateTimeFormat("en-GB", { dateStyle: "long", timeZone: "UTC" });
+
+/** Writes a month such as 2026-10 as "October 2026", and a timestamp as "31 October 2026, 21:39:57". Other texts are
+ *  unchanged. Exported pages do the same. */
+export function inWords(text: string): string {
+  if (monthPattern.test(text)) return monthName.format(new Date(`${text}-01T00:00:00Z`));
+  const [, day, time] = /^(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d(?::\d\d)?)(?:\.\d+)?Z?$/.exec(text) ?? [];
+  const date = new Date(`${day}T00:00:00Z`);
+  return day && !Number.isNaN(+date)
+    ? `${dayName.format(date)}, ${time!.replace(/:00$/, (s) => (time!.length > 5 ? "" : s))}`
+    : text;
 }
 
 /** Reports whether all values are months, as far as there are any. */
@@ -167,7 +175,7 @@ function format(min: number, max: number, grouped: boolean): Intl.NumberFormat {
 /** Formats a cell in the style of its column. NULL becomes "". */
 export function formatCell(v: Cell | undefined, style: Style): string {
   if (v === null || v === undefined) return "";
-  if (style.month) return monthOr(String(v));
+  if (style.month) return inWords(String(v));
   if (!style.numeric || typeof v === "boolean") return String(v);
   const number = figure(v, style) + (style.percent ? "%" : "");
   const sign = signOf(style);

@@ -22,7 +22,7 @@ import { countRender } from "../lib/renders";
 import { Button, IconButton } from "../ui/Button";
 import { Elapsed, useElapsed } from "../ui/Elapsed";
 import { Icon } from "../ui/Icon";
-import { monthOr } from "../panes/numbers";
+import { inWords } from "../panes/numbers";
 import { Sql } from "../panes/Sql";
 import { Prose } from "./Answer";
 import { AnswerCharts } from "./AnswerChart";
@@ -375,7 +375,7 @@ function Footnotes({ turn, onNote }: Pick<Props, "turn" | "onNote">) {
                 className="-ml-1 flex w-full gap-2 rounded-sm px-1 py-0.5 text-left hover:bg-hover hover:text-ink"
               >
                 <span className="w-4 shrink-0 text-right text-xs font-semibold text-accent">{n.number}</span>
-                <span className="shrink-0 font-medium text-ink-soft">{monthOr(n.cite!.text)}</span>
+                <span className="shrink-0 font-medium text-ink-soft">{inWords(n.cite!.text)}</span>
                 <span className="min-w-0 truncate">{origin(n.cite!, severalResults)}</span>
               </button>
             </li>

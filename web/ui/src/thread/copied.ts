@@ -2,7 +2,7 @@
 import { capital, originOf, resultName } from "../lib/format";
 import { answerText, type Turn } from "../log/conversation";
 import type { Log } from "../log/store";
-import { monthOr } from "../panes/numbers";
+import { inWords } from "../panes/numbers";
 import { notesOf, numbered, origin } from "./notes";
 
 /** What the offline planner says about itself, which is not part of the answer. */
@@ -17,7 +17,7 @@ export function copied(turn: Turn, log: Log): string {
     // The closing marks of bold text stay beside the number.
     const rest = text.slice(n.to);
     const closing = /^[*_]*/.exec(rest)![0];
-    text = `${text.slice(0, n.from)}${monthOr(text.slice(n.from, n.to))}${closing} [${n.number}]${rest.slice(closing.length)}`;
+    text = `${text.slice(0, n.from)}${inWords(text.slice(n.from, n.to))}${closing} [${n.number}]${rest.slice(closing.length)}`;
   }
   const list = numbered(notes);
   const all = log.conversation().results;
@@ -27,7 +27,7 @@ export function copied(turn: Turn, log: Log): string {
     const from = r && r.source !== "client" && originOf(r) ? ` (${originOf(r)})` : "";
     return r?.sql ? [`${capital(resultName(id))}${from}:\n${r.sql}`] : [];
   });
-  const lines = list.map((n) => `[${n.number}] ${monthOr(n.cite!.text)}: ${origin(n.cite!)}`);
+  const lines = list.map((n) => `[${n.number}] ${inWords(n.cite!.text)}: ${origin(n.cite!)}`);
   return [plain(text), lines.join("\n"), ...queries].filter(Boolean).join("\n\n");
 }
 

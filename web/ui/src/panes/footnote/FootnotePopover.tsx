@@ -14,7 +14,7 @@ import { Button, IconButton } from "../../ui/Button";
 import { Icon } from "../../ui/Icon";
 import { Popover } from "../../ui/Popover";
 import { cellAddress } from "../cell";
-import { exactValue, formatCell, monthOr, stylesOf } from "../numbers";
+import { exactValue, formatCell, inWords, stylesOf } from "../numbers";
 import { resultsIn } from "../files/sql";
 import { Rows } from "../Rows";
 import { Sql } from "../Sql";
@@ -52,13 +52,13 @@ export default function FootnotePopover({ note, anchor, conversation, result, on
     <Popover
       anchor={anchor}
       onClose={onClose}
-      label={`Footnote of ${monthOr(cite.text)}`}
+      label={`Footnote of ${inWords(cite.text)}`}
       className="max-h-[80dvh] w-popover max-w-[calc(100dvw-1rem)]! overflow-y-auto p-4"
     >
       <div onKeyDown={key}>
         <div className="flex items-start gap-2">
           <p className="min-w-0 flex-1 text-sm">
-            <strong className="tabular font-serif text-lg font-semibold">{monthOr(cite.text)}</strong>
+            <strong className="tabular font-serif text-lg font-semibold">{inWords(cite.text)}</strong>
             <span className="block text-ink-quiet" title={cite.value}>
               {describe(cite, result)}
             </span>
