@@ -890,7 +890,7 @@ func TestUsageEndpoint(t *testing.T) {
 		t.Fatal(err)
 	}
 	g.call("GET", "/api/usage", nil, 200, &before)
-	if before.Used != 122 || len(before.Days) != 1 || before.Days[0].Tokens != 122 {
+	if before.Used != 122*3 || len(before.Days) != 1 || before.Days[0].Tokens != 122 {
 		t.Errorf("usage: %+v", before)
 	}
 	g.call("DELETE", "/api/conversations/"+id, nil, 204, nil)

@@ -189,6 +189,9 @@ func (d *document) result(res footnote.StoredResult, by string) error {
 		ID: res.ID, Source: res.Source, SQL: res.SQL, By: by, Count: res.RowCount, Left: res.RowCount - len(rows),
 		Truncated: res.Truncated, raw: rows,
 	}
+	if shown.Source == "client" {
+		shown.Source = "in the browser"
+	}
 	for _, c := range res.Columns {
 		shown.Columns = append(shown.Columns, c.Name)
 		shown.Nums = append(shown.Nums,

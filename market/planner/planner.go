@@ -38,7 +38,7 @@ func step(req model.Request) offline.Answer {
 	order, unknown := understand(h.Last(), at)
 	switch {
 	case !found:
-		w.Text("I do not know which chart you are looking at, so I did nothing. Open one, and ask again.")
+		w.Text("I don't know which chart you are looking at, so I did nothing. Open one and ask again.")
 	case order == nil:
 		w.decline(req, unknown)
 	default:

@@ -541,7 +541,7 @@ func TestMarketQuestions(t *testing.T) {
 					"low`\n- `What's coming up today?`",
 			},
 		},
-		"delete support": {"", []string{"I know no rule for the word `delete` in it."}},
+		"delete support": {"", []string{"I don't understand the word `delete` in it."}},
 	} {
 		c := newChartTalk(t, chartMarket(t, zigzag(wave...)))
 		text := c.ask(said)

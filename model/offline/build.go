@@ -125,7 +125,7 @@ func (ps *parser) chooseBase(pl *plan) *declined {
 		}
 		b := ps.p.lowest(pl.base, r)
 		if b == nil {
-			return decline("I see no way from %s to %s.", pl.base.title(), r.title())
+			return decline("I can't find a link between %s and %s.", pl.base.title(), r.title())
 		}
 		if m.agg == aggCount && m.entity == nil {
 			m.entity = pl.base

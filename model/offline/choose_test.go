@@ -198,7 +198,7 @@ func TestDeclineNamesConsultedSources(t *testing.T) {
 	p := offline.New(offline.Options{Catalog: c})
 	s := newTalk(t, c, p, "shop", "sales", "visits", "gone").ask("average temperature by planet")
 	for _, want := range []string{
-		"I looked at shop, sales, visits.", "I could not look into gone, which cannot be reached now.",
+		"I looked at shop, sales, visits.", "I couldn't look into gone, which can't be reached right now.",
 	} {
 		if s.sql != "" || !strings.Contains(s.text, want) {
 			t.Errorf("want %q in %s", want, s.text)
@@ -206,7 +206,7 @@ func TestDeclineNamesConsultedSources(t *testing.T) {
 	}
 	s = newTalk(t, c, p, "shop", "gone").ask("how many customers are there")
 	if s.sql == "" || !strings.Contains(s.text, "Source: shop. ") ||
-		!strings.Contains(s.text, "I could not look into gone") {
+		!strings.Contains(s.text, "I couldn't look into gone") {
 		t.Errorf("with an unavailable source: %s", s.text)
 	}
 	s = newTalk(t, c, p, "shop", "visits").ask("how many customers are there in visits")

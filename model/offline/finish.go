@@ -14,14 +14,14 @@ import (
 // leftovers declines a question if a word with a meaning was not used.
 func (ps *parser) leftovers(pl *plan) *declined {
 	if ps.second != "" {
-		return decline("I give one figure at a time: ask for the %s first, then for the %s.", aggWords[ps.agg],
+		return decline("I can give only one figure at a time. Ask for the %s first, then for the %s.", aggWords[ps.agg],
 			aggWords[ps.second])
 	}
 	var left []string
 	for _, it := range ps.items {
 		if !it.done && it.kind == itColumn && it.col().role == roleMeasure && len(pl.measures) > 0 &&
 			pl.measures[0].col != nil && !slices.Contains(pl.columns(), it.col()) && !ps.isCovered(pl, it.lo, it.hi) {
-			return decline("I give one figure at a time: ask for %s first, then for “%s”.", pl.measures[0].describe(),
+			return decline("I can give only one figure at a time. Ask for %s first, then for “%s”.", pl.measures[0].describe(),
 				ps.textOf(it))
 		}
 		if !it.done && !it.qual && !ps.isCovered(pl, it.lo, it.hi) {

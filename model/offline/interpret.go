@@ -171,7 +171,7 @@ func (ps *parser) unusedNegation() *declined {
 			for at > 0 && !negationWords[ps.at(at)] {
 				at--
 			}
-			return decline("I could not tell what “%s” takes away here.", ps.ws[at].raw+" … "+ps.textOf(it))
+			return decline("I could not tell what “%s” leaves out here.", ps.ws[at].raw+" … "+ps.textOf(it))
 		}
 	}
 	return nil
@@ -358,7 +358,7 @@ func (ps *parser) chooseMeasure(pl *plan) *declined {
 			pl.measures, pl.base = []measure{m}, m.col.t
 			return nil
 		}
-		return decline("I found no column of durations, and no two dates, to tell from how long that is.")
+		return decline("I found no column of durations and no pair of dates that would tell how long that takes.")
 	}
 	if ps.agg == aggAvg && len(cols) == 0 && ps.isRowsPer() {
 		ps.ratio = true
@@ -422,7 +422,7 @@ func (ps *parser) countMeasure(pl *plan) *declined {
 	}
 	it.done = true
 	if it.kind == itRevenue {
-		return decline("I do not know what to count as “%s”.", ps.textOf(it))
+		return decline("I don't know what to count as “%s”.", ps.textOf(it))
 	}
 	if it.kind == itTable {
 		pl.base = it.table()
@@ -459,7 +459,7 @@ func (ps *parser) countColumn(pl *plan, it *item) *declined {
 		pl.count(c.t)
 		it.done = false // it still names the date or the condition
 	case it.partial && headWords[c.words[len(c.words)-1]]:
-		return decline("I do not know what to count as “%s”.", ps.textOf(it))
+		return decline("I don't know what to count as “%s”.", ps.textOf(it))
 	case c.noneValue() != "" && ps.agg != aggDistinct:
 		pl.measures = []measure{{agg: aggCount, name: countName(c.t)}}
 		pl.filters = append(pl.filters, c.isNotNone()...)

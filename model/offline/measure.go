@@ -79,7 +79,7 @@ func (ps *parser) columnMeasure(pl *plan, it *item) *declined {
 		return decline("Adding up %s makes no sense; ask for the average instead.", c.title())
 	}
 	if ps.conflict {
-		return decline("I can only look at one end at a time: ask for the highest or for the lowest.")
+		return decline("I can look at only one end at a time. Ask for the highest or the lowest.")
 	}
 	pl.measures = []measure{{agg: agg, col: c}}
 	pl.base = c.t
@@ -237,7 +237,7 @@ func (ps *parser) otherMeasure(pl *plan, cols, tables []*item) *declined {
 		t = ps.nouns(itTable)[0].table()
 	}
 	if ps.conflict {
-		return decline("I can only look at one end at a time: ask for the first or for the last.")
+		return decline("I can look at only one end at a time. Ask for the first or the last.")
 	}
 	if ps.best {
 		return decline(bestByWhat) // the best product can be the one that sells most or the one that is rated highest

@@ -20,7 +20,7 @@ func (ps *parser) moneyMeasure(pl *plan, it *item) *declined {
 	if it.kind == itProfit {
 		m, ok = ps.p.profit(strings.Contains(fold(said), "margin"))
 		if !ok {
-			return decline("There are no costs of what is sold in the data, so I cannot give “%s”.", said)
+			return decline("The data has no costs for what is sold, so I can't calculate “%s”.", said)
 		}
 	} else if ok && ps.agg != "" && ps.agg != aggCount {
 		m.agg = ps.agg

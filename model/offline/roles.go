@@ -45,7 +45,7 @@ func (ps *parser) unnamedRole(pl *plan) *declined {
 					ways = append(ways, article(strings.Join(append(o.roles(), o.to.t.title()), " ")))
 				}
 			}
-			return decline("%s has %s, and I do not tell them apart.", UpperFirst(article(e.from.t.title())),
+			return decline("%s has %s, and I can't tell which one you mean.", UpperFirst(article(e.from.t.title())),
 				strings.Join(ways, " and "))
 		}
 	}

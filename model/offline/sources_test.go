@@ -180,12 +180,12 @@ func TestUnavailableSourceIsNamed(t *testing.T) {
 	c := shop(t)
 	p := offline.New(offline.Options{Catalog: c})
 	if s := newTalk(t, c, p, "gone", "shop").ask("How many orders are there?"); !strings.Contains(s.text, "846") ||
-		!strings.Contains(s.text, "I could not look into gone, which cannot be reached now.") {
+		!strings.Contains(s.text, "I couldn't look into gone, which can't be reached right now.") {
 		t.Errorf("a question about the other source: %s", s.text)
 	}
 	for _, q := range []string{"how many employees are there", "which tables are there?"} {
 		if s := newTalk(t, c, p, "gone", "shop").ask(q); !strings.Contains(s.text,
-			"I could not look into gone, which cannot be reached now.") {
+			"I couldn't look into gone, which can't be reached right now.") {
 			t.Errorf("%s: %s", q, s.text)
 		}
 	}

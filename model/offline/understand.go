@@ -329,7 +329,7 @@ func (a *attempt) words() string {
 	d := a.declined
 	for _, w := range d.words {
 		if what := notComputed[singular(fold(w))]; what != "" {
-			return "I do not compute " + what + ": I count, add up, average, rank and compare."
+			return "I can't calculate " + what + ". I can count, add up, average, rank and compare."
 		}
 	}
 	if d.reason != "" && len(d.words) == 0 {
@@ -378,8 +378,8 @@ func (p *profile) hasWords(words []string) bool {
 func (p *profile) didYouMean(words []string) string {
 	var near, tables []string
 	for _, t := range p.tables {
-		if len(tables) < 5 {
-			tables = append(tables, Clip(t.many()))
+		if many := Clip(t.many()); len(tables) < 5 && many != "rows" { // their name says nothing about them
+			tables = append(tables, many)
 		}
 		for _, name := range append(slices.Clone(t.cols), &column{name: t.name}) {
 			for _, w := range words {
@@ -414,7 +414,7 @@ func areSimilar(a, b string) bool {
 
 // unavailableText names the sources that cannot be reached.
 func unavailableText(names []string) string {
-	return "I could not look into " + Clip(strings.Join(names, ", ")) + ", which cannot be reached now."
+	return "I couldn't look into " + Clip(strings.Join(names, ", ")) + ", which can't be reached right now."
 }
 
 func (pn *Planner) profile(ctx context.Context, name string) (*profile, source.Source, error) {
