@@ -4,6 +4,7 @@ import { readFile } from "node:fs/promises";
 import { after, before, test } from "node:test";
 import { inflateRawSync } from "node:zlib";
 import { ask, close, desktop, open, phone, serve, serveModel, shot } from "./harness.js";
+import { inBoth } from "./look.js";
 import { assertShort, tasks, measureReference } from "./tasks.js";
 
 let server;
@@ -408,4 +409,77 @@ test("tables can be browsed before asking", async () => {
   // The name appears in the question one frame after the click.
   await p.waitForFunction(() => document.getElementById("composer").value === "customers ");
   await p.done();
+});
+
+test("the kind chosen in the pane is that of the chart in the answer, and pictures have its notes", async () => {
+  const p = await open(server.url);
+  await ask(p, "Revenue by month");
+  await drawn(p);
+  const inline = p.getByRole("log").getByRole("region", { name: "Chart: Revenue by month" });
+  await inline.getByRole("group", { name: /Line chart/ }).waitFor();
+  await p.getByRole("radio", { name: "Bars" }).click();
+  await inline.getByRole("group", { name: /Bar chart/ }).waitFor();
+  await p.reload();
+  await inline.getByRole("group", { name: /Bar chart/ }).waitFor();
+  const note = "Too many slices for a pie; showing bars.";
+  const height = async () => {
+    await drawn(p);
+    const [saved] = await Promise.all([
+      p.waitForEvent("download"),
+      p
+        .getByRole("button", { name: "Download" })
+        .click()
+        .then(() => p.getByRole("menuitem", { name: "Image (PNG)" }).click()),
+    ]);
+    return (await readFile(await saved.path())).readUInt32BE(20);
+  };
+  const without = await height();
+  await p.getByRole("radio", { name: "Pie" }).click();
+  await inline.getByText(note).waitFor();
+  assert.ok((await height()) > without, "the PNG has no room for the note");
+  await p.getByRole("button", { name: "Download" }).click();
+  const [saved] = await Promise.all([
+    p.waitForEvent("download"),
+    p.getByRole("menuitem", { name: "Vector image (SVG)" }).click(),
+  ]);
+  const svg = await readFile(await saved.path(), "utf8");
+  assert.match(svg, /^<svg[\s\S]*Too many slices[\s\S]*<\/svg>$/);
+  await inBoth(p, "chart-notes", 1440);
+  await p.done();
+});
+
+test("an answer has the chart that its result suggests, though the model drew none", async () => {
+  const talk = await serveModel();
+  try {
+    for (const viewport of [desktop, phone]) {
+      const p = await open(talk.url, { viewport });
+      await ask(p, "Tell the story of the orders");
+      const inline = p.getByRole("log").getByRole("region", { name: "Chart: Tell the story of the orders" });
+      await inline.getByRole("group", { name: /^Line chart of orders by month/ }).waitFor();
+      await ask(p, "A quick question: how many orders are there?");
+      assert.equal(
+        await p
+          .getByRole("log")
+          .getByRole("region", { name: /^Chart:/ })
+          .count(),
+        1,
+      );
+      await p.done();
+    }
+  } finally {
+    await talk.stop();
+  }
+});
+
+test("the logo is the way home, also from a pane that covers the page", async () => {
+  for (const viewport of [phone, { width: 768, height: 1024 }]) {
+    const p = await open(server.url, { viewport });
+    await ask(p, "Revenue by month");
+    await p.getByRole("button", { name: "Open the chart Revenue by month" }).click();
+    await drawn(p);
+    await inBoth(p, "pane-logo", viewport.width);
+    await p.getByRole("region", { name: "Result" }).getByRole("link", { name: "Footnote, new question" }).click();
+    await p.getByRole("heading", { name: "What do you want to know?" }).waitFor();
+    await p.done();
+  }
 });

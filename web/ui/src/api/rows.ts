@@ -43,6 +43,19 @@ export function keepLocalRows(ref: ResultRef, rows: LocalRows): void {
   for (const f of listeners) f();
 }
 
+const settled = new Set<string>();
+
+/** Says that the rows of a result on local files will not come, or have come. */
+export function settleRows(ref: ResultRef): void {
+  settled.add(keyOf(ref));
+  for (const f of listeners) f();
+}
+
+/** Reports whether this browser may still compute the rows of a result on local files. */
+export function useRowsComing(ref: ResultRef): boolean {
+  return useSyncExternalStore(subscribe, () => !local.has(keyOf(ref)) && !settled.has(keyOf(ref)));
+}
+
 export function localRows(ref: ResultRef): LocalRows | undefined {
   return local.get(keyOf(ref));
 }

@@ -43,7 +43,7 @@ interface Props {
 
 /** A question and its answer. A finished turn renders once. */
 export const TurnView = memo(function TurnView({ turn: fromLog, log, last, onNote }: Props) {
-  const turn = useFigures(fromLog, log);
+  const { turn, coming } = useFigures(fromLog, log);
   countRender(`turn ${turn.seq}`);
   const running = turn.state === "running" || turn.state === "idle";
   return (
@@ -52,14 +52,16 @@ export const TurnView = memo(function TurnView({ turn: fromLog, log, last, onNot
       <div className="mt-4">
         <Activity turn={turn} log={log} running={running} />
         <Body turn={turn} log={log} running={running} />
-        {turn.answer && <Stale turn={turn} log={log} />}
-        <Outcome turn={turn} log={log} last={last} />
-        {turn.answer && <Footnotes turn={turn} onNote={onNote} />}
-        {!running && <AnswerCharts turn={turn} log={log} />}
-        {!running && <Results turn={turn} log={log} />}
-        {!running && last && <WhichSource turn={turn} log={log} />}
-        {!running && turn.state !== "parked" && <Actions turn={turn} log={log} last={last} />}
-        {turn.state === "finished" && last && <NextQuestions turn={turn} log={log} />}
+        <div className="when-settled" data-settling={coming || undefined}>
+          {turn.answer && <Stale turn={turn} log={log} />}
+          <Outcome turn={turn} log={log} last={last} />
+          {turn.answer && <Footnotes turn={turn} onNote={onNote} />}
+          {!running && <AnswerCharts turn={turn} log={log} />}
+          {!running && <Results turn={turn} log={log} />}
+          {!running && last && <WhichSource turn={turn} log={log} />}
+          {!running && turn.state !== "parked" && <Actions turn={turn} log={log} last={last} />}
+          {turn.state === "finished" && last && <NextQuestions turn={turn} log={log} />}
+        </div>
       </div>
     </article>
   );
