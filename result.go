@@ -1,6 +1,7 @@
 package footnote
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -120,30 +121,69 @@ type Chunk struct {
 	Rows   int    `json:"rows"`
 }
 
-// DecodeRows decodes the JSON array of row arrays that AppendRow writes. It has a decoder of its own, because results of
-// a million rows are read this way and encoding/json takes ten times as long.
-func DecodeRows(data []byte, columns []Column) ([][]any, error) {
+// DecodeRows decodes the JSON array of row arrays that AppendRow writes. Clients may send other rows: a missing one, or
+// cells that are arrays or objects.
+func DecodeRows(data []byte, columns []Column) (rows [][]any, _ error) {
+	if EachRow(data, columns, func(cells []any, _ []byte) { rows = append(rows, cells) }) == nil {
+		return rows, nil
+	}
+	dec := json.NewDecoder(bytes.NewReader(data))
+	dec.UseNumber()
+	rows = nil
+	if err := dec.Decode(&rows); err != nil {
+		return nil, fmt.Errorf("decode rows: %w", err)
+	}
+	for _, row := range rows {
+		for i, cell := range row {
+			switch v := cell.(type) {
+			case json.Number:
+				d := rowDecoder{text: v.String()}
+				row[i] = d.cell(kindOf(columns, i))
+			case string:
+				row[i] = textCell(v, kindOf(columns, i))
+			}
+		}
+	}
+	return rows, nil
+}
+
+func kindOf(columns []Column, i int) string {
+	if i < len(columns) {
+		return columns[i].Kind
+	}
+	return ""
+}
+
+// textCell returns a text as a cell. Integers beyond 2^53 are written as text.
+func textCell(s, kind string) any {
+	if kind == KindInteger {
+		if n, err := strconv.ParseInt(s, 10, 64); err == nil {
+			return n
+		}
+	}
+	return s
+}
+
+// EachRow calls row with the cells of each row in the JSON array of row arrays that AppendRow writes, and with the
+// row's JSON. It has a decoder of its own, because results of a million rows are read this way and encoding/json takes
+// several times as long.
+func EachRow(data []byte, columns []Column, row func(cells []any, raw []byte)) error {
 	d := rowDecoder{text: string(data)}
-	var rows [][]any
 	var cells []any // for several rows, so that not every row is an allocation
 	d.list(func() {
 		if cap(cells)-len(cells) < len(columns) {
 			cells = make([]any, 0, 256*max(1, len(columns)))
 		}
-		from := len(cells)
+		first, from := len(cells), d.at
 		d.list(func() {
-			kind := ""
-			if i := len(cells) - from; i < len(columns) {
-				kind = columns[i].Kind
-			}
-			cells = append(cells, d.cell(kind))
+			cells = append(cells, d.cell(kindOf(columns, len(cells)-first)))
 		})
-		rows = append(rows, cells[from:len(cells):len(cells)])
+		row(cells[first:len(cells):len(cells)], data[from:d.at])
 	})
 	if d.next(); d.bad || d.at != len(d.text) {
-		return nil, fmt.Errorf("decode rows: byte %d of %d is not expected", d.at, len(d.text))
+		return fmt.Errorf("decode rows: byte %d of %d is not expected", d.at, len(d.text))
 	}
-	return rows, nil
+	return nil
 }
 
 type rowDecoder struct {
@@ -193,13 +233,7 @@ func (d *rowDecoder) list(element func()) {
 // cell reads null, a boolean, a number or a string.
 func (d *rowDecoder) cell(kind string) any {
 	if d.next() == '"' {
-		s := d.quoted()
-		if kind == KindInteger {
-			if n, err := strconv.ParseInt(s, 10, 64); err == nil {
-				return n
-			}
-		}
-		return s
+		return textCell(d.quoted(), kind)
 	}
 	from := d.at
 	for d.at < len(d.text) && d.text[d.at] > ' ' && d.text[d.at] != ',' && d.text[d.at] != ']' {
