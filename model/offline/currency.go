@@ -51,17 +51,13 @@ func (m measure) currency(pl *plan) string {
 	if !m.isAmount() {
 		return ""
 	}
-	code := pl.inOne(m.col)
-	if m.less != nil && pl.inOne(m.less) != code {
-		return ""
-	}
-	return code
+	return pl.inOne(m.col)
 }
 
 // isAmount reports whether the figures of a measure are in the unit of its column.
 func (m measure) isAmount() bool {
 	return m.col != nil && m.col.role == roleMeasure && m.since == nil &&
-		!slices.Contains([]string{aggCount, aggDistinct, aggMargin}, m.agg)
+		!slices.Contains([]string{aggCount, aggDistinct}, m.agg)
 }
 
 // currencies returns a function that returns the currency of a cell of the plan's result.

@@ -259,10 +259,7 @@ func (pl *plan) nameColumns() {
 			m.name = m.describe()
 		}
 		as := m.name
-		switch {
-		case m.agg == aggMargin:
-			as = "gross margin"
-		case m.since != nil:
+		if m.since != nil {
 			as = m.agg + " " + unitTitles[m.in]
 		}
 		if pl.share {
@@ -310,9 +307,6 @@ func (m measure) describe() string {
 		return "highest " + what
 	case aggDistinct:
 		return "number of different " + manyOf(what)
-	}
-	if m.per != nil {
-		return m.agg + " " + what + " per " + m.per.title()
 	}
 	return m.agg + " " + what
 }

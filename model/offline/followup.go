@@ -152,7 +152,7 @@ func (ps *parser) merge(pl *plan) *declined {
 // newMeasure replaces the computed figure.
 func (ps *parser) newMeasure(pl *plan) (*declined, bool) {
 	cols := ps.measureColumns()
-	named := len(cols) > 0 || len(ps.nouns(itRevenue)) > 0 || len(ps.nouns(itProfit)) > 0
+	named := len(cols) > 0 || len(ps.nouns(itRevenue)) > 0
 	aggOnly := ps.agg != "" && !named
 	if !named && !aggOnly {
 		return nil, false

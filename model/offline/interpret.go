@@ -350,9 +350,6 @@ func (ps *parser) chooseMeasure(pl *plan) *declined {
 		it.done = true
 		return pl.count(it.table())
 	}
-	if ps.sold && len(cols) == 0 && len(ps.nouns(itRevenue)) == 0 {
-		return ps.bestSelling(pl)
-	}
 	if ps.duration {
 		if m, ok := ps.durationMeasure(); ok {
 			pl.measures, pl.base = []measure{m}, m.col.t
@@ -360,17 +357,14 @@ func (ps *parser) chooseMeasure(pl *plan) *declined {
 		}
 		return decline("I found no column of durations and no pair of dates that would tell how long that takes.")
 	}
-	if ps.agg == aggAvg && len(cols) == 0 && ps.isRowsPer() {
-		ps.ratio = true
-		return ps.countMeasure(pl)
+	if ps.agg == aggAvg && len(cols) == 0 && (ps.howMany >= 0 || ps.isRowsPer()) {
+		return decline("I can't average a number of rows. Ask for the number by group.")
 	}
 	if ps.howMany >= 0 && (ps.agg == aggCount || ps.agg == aggDistinct) || ps.agg == aggDistinct {
 		return ps.countMeasure(pl)
 	}
-	for _, kind := range []int{itRevenue, itProfit} {
-		if its := ps.nouns(kind); len(its) > 0 && (len(cols) == 0 || cols[0].lo > its[0].lo) {
-			return ps.moneyMeasure(pl, its[0])
-		}
+	if its := ps.nouns(itRevenue); len(its) > 0 && (len(cols) == 0 || cols[0].lo > its[0].lo) {
+		return ps.moneyMeasure(pl, its[0])
 	}
 	if len(cols) > 0 && !ps.onlyShowsColumns(cols, tables) {
 		return ps.columnMeasure(pl, cols[0])
@@ -531,22 +525,12 @@ func (ps *parser) conditioned() *table {
 	return ps.p.tables[0]
 }
 
-// rowTable returns the table whose rows "how many cats" counts. For a lookup table, which has only a key and a name,
-// this is the only table that refers to it.
+// rowTable returns the table whose rows "how many cats" counts, unless it only names the kinds of other rows.
 func (t *table) rowTable() *table {
-	if len(t.cols) != 2 || t.key == nil || len(t.label) != 1 {
-		return t
+	if len(t.cols) == 2 && t.key != nil {
+		return nil
 	}
-	by := filtered(t.p.tables, func(o *table) bool {
-		return slices.ContainsFunc(o.parents, func(e edge) bool { return e.to.t == t })
-	})
-	switch len(by) {
-	case 0:
-		return t
-	case 1:
-		return by[0]
-	}
-	return nil
+	return t
 }
 
 // pieces returns what "items sold" counts: the quantity on the lines, not the lines.

@@ -163,9 +163,6 @@ func (ps *parser) durationMeasure() (measure, bool) {
 		return measure{}, false
 	}
 	end, start, named := ps.endDate(near)
-	if c := unitOf(near, ps.durationIn); c != nil {
-		return measure{agg: agg, col: c}, true
-	}
 	for _, t := range near {
 		if named {
 			break
@@ -219,17 +216,6 @@ func (ps *parser) endDate(near []*table) (end, start *column, named bool) {
 	return nil, nil, false
 }
 
-// unitOf returns the only column named like a unit of time: days, nights.
-func unitOf(tables []*table, unit string) *column {
-	var found []*column
-	for _, t := range tables {
-		found = append(found, t.find(func(c *column) bool {
-			return unit != "" && c.role == roleMeasure && slices.Equal(splitName(c.name), []string{unit})
-		})...)
-	}
-	return onlyOne(found)
-}
-
 // otherMeasure handles questions that name no column to compute with.
 func (ps *parser) otherMeasure(pl *plan, cols, tables []*item) *declined {
 	t := ps.nearTable()
@@ -243,15 +229,6 @@ func (ps *parser) otherMeasure(pl *plan, cols, tables []*item) *declined {
 		return decline(bestByWhat) // the best product can be the one that sells most or the one that is rated highest
 	}
 	spend := ps.hasSpendWord()
-	brought := anySaid(ps.ws, earnVerbs)
-	if its := ps.nouns(itPeriod); (len(its) > 1 || brought) && ps.compare && len(tables) == 0 && ps.agg == "" &&
-		!spend && ps.prev == nil {
-		if m, ok := ps.p.revenue(); ok {
-			pl.measures, pl.base = []measure{m}, m.col.t
-			pl.notes = append(pl.notes, "no figure was named, so revenue")
-			return nil
-		}
-	}
 	if c := t.adjectiveColumn(ps.rankCols); c != nil && (ps.agg == aggAvg || ps.agg == aggMedian) {
 		pl.measures, pl.base = []measure{{agg: ps.agg, col: c}}, c.t // "hottest zone on average"
 		return nil
@@ -440,8 +417,5 @@ func (ps *parser) asList(pl *plan) (*declined, bool) {
 	}
 	return nil, false
 }
-
-// earnVerbs ask for revenue if two things are compared and no figure is named.
-var earnVerbs = set("bring brings brought earn earns earned generate generates generated sell sells sold")
 
 var spendWords = set(`spent spend spending expenditure paid billed bill billing invoiced cost costs worth`)

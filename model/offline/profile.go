@@ -37,8 +37,6 @@ type profile struct {
 	values     map[string][]*value // by the stem of their first word
 	words      map[string]bool     // every word of the schema, for typos
 	valueWords map[string]bool     // every word of the values, for typos
-
-	tablesOnly *profile // without the views; nil if there are only views, or none
 }
 
 type table struct {
@@ -201,7 +199,11 @@ func newProfile(ctx context.Context, name string, src source.Source) (*profile, 
 	}
 	p := emptyProfile(name, src.Dialect())
 	columns := 0
-	for _, st := range schema.Tables {
+	tables := filtered(schema.Tables, func(t source.Table) bool { return !t.View })
+	if len(tables) == 0 {
+		tables = schema.Tables // views over tables would make questions ambiguous
+	}
+	for _, st := range tables {
 		if len(p.tables) == profileTables || columns+len(st.Columns) > profileColumns && len(p.tables) > 0 {
 			break
 		}
@@ -227,20 +229,7 @@ func newProfile(ctx context.Context, name string, src source.Source) (*profile, 
 		p.tables[0].findNouns()
 	}
 	p.index()
-	p.setTablesOnly()
 	return p, nil
-}
-
-// setTablesOnly creates the profile without views, for questions that name no view.
-func (p *profile) setTablesOnly() {
-	tables := filtered(p.tables, func(t *table) bool { return !t.schema.View })
-	if len(tables) == 0 || len(tables) == len(p.tables) {
-		return
-	}
-	only := emptyProfile(p.source, p.dialect)
-	only.version, only.tables = p.version, tables
-	only.index()
-	p.tablesOnly = only
 }
 
 func newTable(p *profile, st source.Table) *table {

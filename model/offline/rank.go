@@ -168,33 +168,6 @@ func (ps *parser) rankedColumn() *column {
 	return its[0].col()
 }
 
-// bestSelling ranks products by the number of pieces sold. If the question names no product, it ranks the only table
-// that the lines of sales refer to.
-func (ps *parser) bestSelling(pl *plan) *declined {
-	for _, t := range ps.p.tables {
-		m, ok := t.product()
-		if !ok {
-			continue
-		}
-		pl.base, pl.measures = t, []measure{{agg: aggSum, col: m.times}}
-		if len(ps.nouns(itTable)) > 0 || len(ps.nouns(itColumn)) > 0 || ps.hasGroups() {
-			return nil
-		}
-		var sold []*table
-		for _, e := range t.parents {
-			if !e.to.t.event() {
-				sold = append(sold, e.to.t)
-			}
-		}
-		if len(sold) != 1 {
-			return decline("I could not tell what is sold.")
-		}
-		pl.dims = []dim{{entity: sold[0]}}
-		return nil
-	}
-	return decline("Best selling by what? There is no number of pieces in the data; name the figure to rank by.")
-}
-
 // eventsOf returns the tables of which "the busiest" and "the most popular" count the rows: those that refer to t, or t
 // itself if none does. Without t, it is the tables to which no other refers.
 func (p *profile) eventsOf(t *table) []*table {

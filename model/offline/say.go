@@ -334,7 +334,7 @@ func (w *Writer) writeFigure(pl *plan, res Result) {
 		w.Text("There is no value: no row with a " + m.noun() + " matches.")
 		return
 	}
-	number := cell{res, 0, len(res.Columns) - 1, true, pl.share || m.agg == aggMargin}
+	number := cell{res, 0, len(res.Columns) - 1, true, pl.share}
 	f, _ := lastFigure(res)
 	switch {
 	case pl.share:
@@ -458,7 +458,7 @@ func nameless(pl *plan, res Result, row int) bool {
 
 // figure returns the cell of a row that the text describes.
 func (pl *plan) figure(res Result, row int) cell {
-	return cell{res, row, pl.figureColumn(res), true, pl.share || pl.measures[0].agg == aggMargin}
+	return cell{res, row, pl.figureColumn(res), true, pl.share}
 }
 
 // figureColumn returns the result's column that the text describes: that of the first measure.
@@ -485,15 +485,16 @@ func (w *Writer) writePeriods(pl *plan, res Result) {
 		w.say(" has **", pl.figure(res, hi), "**.")
 	default:
 		w.Text(" was highest " + preposition(d.bucket))
-		w.writeTied(pl, res, hi)
+		w.writeNames(pl, res, equalRows(res, pl.figureColumn(res), hi))
+		w.say(" with **", pl.figure(res, hi), "**")
 		if hasGaps(res, d.bucket) {
 			w.Text(". Some " + d.bucket +
 				"s between the first and the last have no rows, so none is called the lowest.")
 			break
 		}
 		w.Text(" and lowest " + preposition(d.bucket))
-		w.writeTied(pl, res, lo)
-		w.Text(".")
+		w.writeNames(pl, res, equalRows(res, pl.figureColumn(res), lo))
+		w.say(" with **", pl.figure(res, lo), "**.")
 	}
 	w.writeTable(res, pl, true)
 }
@@ -507,21 +508,6 @@ func preposition(bucket string) string {
 		return "at hour "
 	}
 	return "in "
-}
-
-// writeTied writes the periods with the same figure as one row.
-func (w *Writer) writeTied(pl *plan, res Result, row int) {
-	same := equalRows(res, pl.figureColumn(res), row)
-	for i, r := range same[:min(3, len(same))] {
-		if i > 0 {
-			w.Text(" and ")
-		}
-		w.writeLabels(pl, res, r)
-	}
-	if len(same) > 3 {
-		w.Text(" and more " + pl.dims[0].bucket + "s")
-	}
-	w.say(" with **", pl.figure(res, row), "**")
 }
 
 // hasGaps reports whether a period between the first and the last of a result has no row.

@@ -30,13 +30,13 @@ func (w *sqlWriter) col(c *column) string {
 	if w.multi {
 		name = w.dialect.Quote(c.t.name) + "." + name
 	}
-	if c.epoch == 0 {
-		return name
-	}
-	if c.epoch == 1 {
+	switch c.epoch {
+	case 1:
 		return w.dialect.FromSeconds.Of(name)
+	case 1000:
+		return w.dialect.FromMilliseconds.Of(name)
 	}
-	return w.dialect.FromMilliseconds.Of(name)
+	return name
 }
 
 func (w *sqlWriter) label(t *table) string {
@@ -99,10 +99,6 @@ func (w *sqlWriter) condition(f filter) string {
 		return s
 	case opCompare:
 		s = w.col(f.col) + " " + f.sign + " " + formatNumber(f.num)
-		if f.average {
-			all := &sqlWriter{pl: w.pl, dialect: w.dialect}
-			s = w.col(f.col) + " " + f.sign + " (SELECT AVG(" + all.col(f.col) + ") FROM " + f.col.t.from() + ")"
-		}
 		if f.sign == "between" {
 			s = w.col(f.col) + " BETWEEN " + formatNumber(f.num) + " AND " + formatNumber(f.num2)
 		}
@@ -196,9 +192,6 @@ func (w *sqlWriter) neverExists(f filter) string {
 	}
 	last := path[len(path)-1]
 	sql += " WHERE " + inner.col(last.from) + " = " + inner.col(last.to)
-	for _, g := range f.inner {
-		sql += " AND " + inner.condition(g)
-	}
 	sql += ")"
 	if f.not {
 		return strings.TrimPrefix(sql, "NOT ")
@@ -244,8 +237,6 @@ func (w *sqlWriter) joinedLeft(t *table) bool {
 // value returns the expression of a measure without its aggregate.
 func (w *sqlWriter) value(m measure) string {
 	switch {
-	case m.times != nil && m.less != nil:
-		return w.col(m.times) + " * (" + w.col(m.col) + " - " + w.col(m.less) + ")"
 	case m.times != nil:
 		return w.col(m.times) + " * " + w.col(m.col)
 	case m.since != nil:
@@ -264,10 +255,6 @@ func (w *sqlWriter) value(m measure) string {
 // measure returns an aggregate as SQL.
 func (w *sqlWriter) measure(m measure) string {
 	switch {
-	case m.agg == aggMargin:
-		return "100.0 * SUM(" + w.value(m) + ") / SUM(" + w.col(m.times) + " * " + w.col(m.col) + ")"
-	case m.agg == aggAvg && m.per != nil && m.col == nil:
-		return "1.0 * COUNT(*) / COUNT(DISTINCT " + w.col(w.pl.base.refTo(m.per)) + ")"
 	case m.agg == aggAvg && m.per != nil:
 		return "1.0 * SUM(" + w.value(m) + ") / COUNT(DISTINCT " + w.col(w.pl.base.refTo(m.per)) + ")"
 	case m.agg == aggMedian:
@@ -290,7 +277,6 @@ func (w *sqlWriter) tables() []*table {
 	for _, m := range w.pl.measures {
 		add(m.col)
 		add(m.times)
-		add(m.less)
 		if m.entity != nil && m.entity != w.pl.base && w.pl.base.refTo(m.entity) == m.entity.key {
 			ts = append(ts, m.entity)
 		}
@@ -373,8 +359,6 @@ func (w *sqlWriter) withEquals() string {
 func (w *sqlWriter) groups() string {
 	ms := w.pl.measures
 	switch {
-	case len(ms) == 1 && ms[0].agg == aggMedian && ms[0].per != nil:
-		return w.medianPer()
 	case w.dialect.Median == "" && slices.ContainsFunc(ms, func(m measure) bool { return m.agg == aggMedian }):
 		return w.middleOfRows()
 	}
@@ -401,13 +385,6 @@ func (w *sqlWriter) dims() (sel, group []string) {
 	for _, d := range w.pl.dims {
 		as := " AS " + w.dialect.Quote(d.as)
 		switch {
-		case len(d.periods) > 0:
-			e := "CASE"
-			for _, p := range d.periods {
-				e += " WHEN " + w.period(filter{op: opPeriod, col: d.col, period: p}) + " THEN " + quoteText(p.words)
-			}
-			e += " END"
-			sel, group = append(sel, e+as), append(group, e)
 		case d.bucket != "":
 			e := w.bucket(d.col, d.bucket)
 			sel, group = append(sel, e+as), append(group, e)

@@ -167,9 +167,6 @@ func (p *profile) statements(ctx context.Context, src source.Source) ([]string, 
 
 // candidates returns questions of several kinds, the most useful first.
 func (p *profile) candidates() []string {
-	if p.tablesOnly != nil {
-		p = p.tablesOnly
-	}
 	tables := slices.Clone(p.tables)
 	slices.SortStableFunc(tables, func(a, b *table) int { return b.interest() - a.interest() })
 	var trend, top, share, groups, counts []string
