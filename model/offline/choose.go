@@ -120,8 +120,7 @@ func preferred(all []*attempt, better func(*attempt) bool) []*attempt {
 // attempt reads a question against one source. It removes the name of the source from the question if nothing else
 // explains the name, or if the name is in the place of a source and the source is a single table.
 func (pn *Planner) attempt(
-	ctx context.Context, name, q string, found []mention, prev *reading,
-) (*attempt, error) {
+	ctx context.Context, name, q string, found []mention, prev *reading) (*attempt, error) {
 	p, _, err := pn.profile(ctx, name)
 	if err != nil {
 		return nil, err

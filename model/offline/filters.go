@@ -388,8 +388,7 @@ func dayAfter(iso string) string {
 
 // addRanking chooses order and limit, and the groups of compared values.
 func (ps *parser) addRanking(pl *plan) *declined {
-	if pl.kind == kindAggregate &&
-		(len(pl.dims) == 0 || len(pl.dims) == 1 && pl.dims[0].bucket != "") {
+	if pl.kind == kindAggregate && (len(pl.dims) == 0 || len(pl.dims) == 1 && pl.dims[0].bucket != "") {
 		for _, f := range pl.filters {
 			if f.op == opIn && !f.not && len(f.values) > 1 && ps.compare {
 				pl.dims = append(pl.dims, columnDim(f.col))

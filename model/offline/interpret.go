@@ -13,9 +13,7 @@ func (ps *parser) interpret() (*plan, *declined) {
 		p: ps.p, chart: ps.chart, order: ps.order, limit: ps.limit, share: ps.share, compare: ps.compare,
 		single: ps.which && ps.limit == 0,
 	}
-	ps.neighbours()
-	ps.negations()
-	ps.groups()
+	ps.connect()
 	ps.rankedBy()
 	if d := ps.chooseMeasure(pl); d != nil {
 		return nil, d
@@ -24,13 +22,19 @@ func (ps *parser) interpret() (*plan, *declined) {
 		return nil, d
 	}
 	for _, step := range []func(*plan) *declined{
-		ps.addDims, ps.addFilters, ps.addPeriods, ps.addRanking, ps.addShare, ps.leftovers,
-	} {
+		ps.addDims, ps.addFilters, ps.addPeriods, ps.addRanking, ps.addShare, ps.leftovers} {
 		if d := step(pl); d != nil {
 			return nil, d
 		}
 	}
 	return ps.finish(pl)
+}
+
+// connect lets the items of a question refer to each other.
+func (ps *parser) connect() {
+	ps.neighbours()
+	ps.negations()
+	ps.groups()
 }
 
 // periodWith reads "the day with the highest downtime" as "which day has the highest downtime".

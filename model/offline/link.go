@@ -426,10 +426,9 @@ func (ps *parser) context(it item) int {
 		if it.kind == itColumn && it.score < 58 && it.hi-it.lo == 1 &&
 			slices.ContainsFunc(it.cols, func(c *column) bool {
 				return ps.named[c.t] && (c.role == roleDimension || c.role == roleMeasure) && it.exact
-			}) &&
-			slices.ContainsFunc(ps.linkValues(it.lo), func(v item) bool {
-				return v.hi == it.hi && !slices.ContainsFunc(v.cols, func(c *column) bool { return ps.named[c.t] })
-			}) {
+			}) && slices.ContainsFunc(ps.linkValues(it.lo), func(v item) bool {
+			return v.hi == it.hi && !slices.ContainsFunc(v.cols, func(c *column) bool { return ps.named[c.t] })
+		}) {
 			return 30 // a column of the table in question, before a value of another one
 		}
 		k := it.lo - 1

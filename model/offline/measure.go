@@ -191,8 +191,7 @@ var unitTitles = map[string]string{"d": "days", "h": "hours", "min": "minutes", 
 
 // isDuration reports whether a column holds lengths of time.
 func (c *column) isDuration() bool {
-	return c.role == roleMeasure &&
-		(anyOf(c.words, set("duration length")) || unitRatio(c.unit(), "s") > 0)
+	return c.role == roleMeasure && (anyOf(c.words, set("duration length")) || unitRatio(c.unit(), "s") > 0)
 }
 
 // endDate returns the date at which something ended, and the one at which it began: the date that the question names,
@@ -321,8 +320,7 @@ func (ps *parser) hasSpendWord() bool {
 func (t *table) money() *column {
 	for _, name := range moneyColumns {
 		for _, c := range t.cols {
-			if c.role == roleMeasure && slices.Contains(c.names(), name) &&
-				!slices.Contains(c.words, "unit") {
+			if c.role == roleMeasure && slices.Contains(c.names(), name) && !slices.Contains(c.words, "unit") {
 				return c
 			}
 		}
@@ -346,13 +344,14 @@ func (ps *parser) tableMoney(pl *plan, t *table, spend bool) *declined {
 			return nil
 		}
 	}
+	if ps.prev != nil && len(ps.prev.measures) == 1 && ps.prev.measures[0].col != nil && !spend && ps.agg != "" &&
+		(t == nil || t.money() == nil || len(ps.nouns(itTable)) == 0) {
+		m := ps.prev.measures[0]
+		m.agg, m.per, m.name = ps.agg, nil, ""
+		pl.measures, pl.base = []measure{m}, m.col.t
+		return nil
+	}
 	if t == nil || t.money() == nil {
-		if ps.prev != nil && len(ps.prev.measures) == 1 && ps.prev.measures[0].col != nil && !spend {
-			m := ps.prev.measures[0]
-			m.agg, m.per, m.name = ps.agg, nil, ""
-			pl.measures, pl.base = []measure{m}, m.col.t
-			return nil
-		}
 		if named := ps.nouns(itTable); ps.agg == aggSum && len(named) > 0 &&
 			ps.ws[named[0].hi-1].low == ps.ws[named[0].hi-1].sing && named[0].score < 45 {
 			// "total rent" does not count leases
@@ -365,13 +364,6 @@ func (ps *parser) tableMoney(pl *plan, t *table, spend bool) *declined {
 			return nil
 		}
 		return decline("I could not tell what to compute: name the figure.")
-	}
-	if ps.prev != nil && len(ps.nouns(itTable)) == 0 && !spend && ps.agg != "" && len(ps.prev.measures) == 1 &&
-		ps.prev.measures[0].col != nil {
-		m := ps.prev.measures[0]
-		m.agg, m.per, m.name = ps.agg, nil, ""
-		pl.measures, pl.base = []measure{m}, m.col.t
-		return nil
 	}
 	c := t.money()
 	pl.measures, pl.base = []measure{{agg: ps.aggOr(aggSum), col: c}}, t

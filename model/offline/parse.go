@@ -2,6 +2,8 @@ package offline
 
 import (
 	"fmt"
+	"iter"
+	"maps"
 	"slices"
 	"strings"
 
@@ -199,8 +201,7 @@ func (ps *parser) known(w word) bool {
 // knownWords reports whether a word is in the lexicon, so that it is never a typo.
 func knownWords(w word) bool {
 	return lightVerbs[w.low] || verbNouns[w.low] != nil || peopleWords[w.low] || peopleWords[w.sing] ||
-		rankAdjectives[w.low].columns != "" ||
-		partWords[w.low] != ""
+		rankAdjectives[w.low].columns != "" || partWords[w.low] != ""
 }
 
 // nearest returns the only known word that a typo can mean, or "".
@@ -231,17 +232,11 @@ func (ps *parser) nearest(w word) string {
 		}
 		try(name + "s")
 	}
-	for name := range keywords {
-		try(name)
-	}
-	for name := range revenueWords {
-		try(name)
-	}
-	for name := range months {
-		try(name)
-	}
-	for name := range bucketWords {
-		try(name)
+	for _, names := range []iter.Seq[string]{
+		maps.Keys(keywords), maps.Keys(revenueWords), maps.Keys(months), maps.Keys(bucketWords)} {
+		for name := range names {
+			try(name)
+		}
 	}
 	if bestD <= limit && !many {
 		return best // words of values are tried only if nothing else is as near
@@ -284,16 +279,21 @@ var noTypo = set(
 
 // parse reads a whole question.
 func (ps *parser) parse() (*plan, *declined) {
-	ps.dates()
-	ps.keywords()
-	ps.conditions()
-	ps.link()
-	ps.linkConditions()
+	ps.find()
 	pl, d := ps.interpret()
 	if d != nil && d.reason != "" {
 		d.words = ps.unknown()
 	}
 	return pl, d
+}
+
+// find gives each word its meaning.
+func (ps *parser) find() {
+	ps.dates()
+	ps.keywords()
+	ps.conditions()
+	ps.link()
+	ps.linkConditions()
 }
 
 // unknown returns the words that mean nothing to the planner.

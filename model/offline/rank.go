@@ -14,9 +14,6 @@ func (ps *parser) rankedList(pl *plan, t *table) *declined {
 		return decline("I could not tell what to rank.")
 	}
 	c := t.rankColumn(ps.rankCols)
-	if c == nil && strings.HasPrefix(strings.Join(ps.rankCols, " "), "duration") {
-		c = t.measuredIn("min")
-	}
 	if c == nil && ps.tenure {
 		c = t.mainDate()
 	}
@@ -29,9 +26,6 @@ func (ps *parser) rankedList(pl *plan, t *table) *declined {
 // rankColumn returns the only column of a table that matches one of the words.
 func (t *table) rankColumn(names []string) *column {
 	for _, name := range names {
-		if name == "@date" {
-			return t.mainDate()
-		}
 		found := t.find(func(c *column) bool {
 			return c.role == roleMeasure && anyOf(c.names(), map[string]bool{name: true, singular(name): true})
 		})
@@ -93,8 +87,7 @@ func (t *table) adjectiveColumn(names []string) *column {
 func (t *table) ageDate() *column {
 	for _, name := range []string{
 		"birth", "born", "founded", "built", "established", "opened", "published", "released", "manufactured", "jahr",
-		"baujahr", "year",
-	} {
+		"baujahr", "year"} {
 		if c := onlyOne(t.find(func(c *column) bool {
 			return (c.role == roleDate || c.year) &&
 				(slices.Contains(splitName(c.name), name) || c.means(map[string]bool{name: true}))

@@ -98,10 +98,7 @@ func (w *sqlWriter) condition(f filter) string {
 		}
 		return s
 	case opCompare:
-		s = w.col(f.col) + " " + f.sign + " " + formatNumber(f.num)
-		if f.sign == "between" {
-			s = w.col(f.col) + " BETWEEN " + formatNumber(f.num) + " AND " + formatNumber(f.num2)
-		}
+		s = w.col(f.col) + f.comparison()
 	case opPeriod:
 		s = w.period(f)
 	case opPeriods:
@@ -119,6 +116,14 @@ func (w *sqlWriter) condition(f filter) string {
 		return "NOT (" + s + ")"
 	}
 	return s
+}
+
+// comparison returns the sign and the number of a comparison.
+func (f filter) comparison() string {
+	if f.sign == "between" {
+		return " BETWEEN " + formatNumber(f.num) + " AND " + formatNumber(f.num2)
+	}
+	return " " + f.sign + " " + formatNumber(f.num)
 }
 
 func (w *sqlWriter) inList(f filter) string {
@@ -454,11 +459,7 @@ func (w *sqlWriter) finish(sql string, group []string) string {
 		sql += " GROUP BY " + strings.Join(group, ", ")
 	}
 	if pl.having != nil {
-		sql += " HAVING " + w.measure(pl.measures[0]) + " " + pl.having.sign + " " + formatNumber(pl.having.num)
-		if pl.having.sign == "between" {
-			sql = strings.TrimSuffix(sql, "between "+formatNumber(pl.having.num)) + "BETWEEN " +
-				formatNumber(pl.having.num) + " AND " + formatNumber(pl.having.num2)
-		}
+		sql += " HAVING " + w.measure(pl.measures[0]) + pl.having.comparison()
 	}
 	return sql + w.order()
 }
@@ -479,9 +480,7 @@ func (w *sqlWriter) order() string {
 	switch {
 	case pl.order != 0:
 		byMeasure(pl.order < 0)
-	case isRecurring(pl.dims[0].bucket) && w.wrapped:
-		keys = append(keys, "")
-	case isRecurring(pl.dims[0].bucket):
+	case isRecurring(pl.dims[0].bucket) && !w.wrapped:
 		keys = append(keys, w.dialect.Parts[pl.dims[0].bucket].Order.Of(w.moment(pl.dims[0].col)))
 	case pl.dims[0].bucket != "":
 	case len(pl.dims) == 1 && len(pl.measures) > 0:

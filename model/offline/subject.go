@@ -13,8 +13,7 @@ func (t *table) ofPeople() bool {
 	if personTables[last] || anyOf(english(last), personTables) {
 		return true
 	}
-	if len(t.p.tables) == 1 &&
-		(t.personNoun() != "" || anyOf(t.nouns, personTables)) {
+	if len(t.p.tables) == 1 && (t.personNoun() != "" || anyOf(t.nouns, personTables)) {
 		return true
 	}
 	return slices.ContainsFunc(t.cols, func(c *column) bool {
