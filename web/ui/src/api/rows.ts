@@ -73,8 +73,14 @@ export function useFirstRows(ref: ResultRef | undefined): Loaded<ResultPage> {
   return { data: here.first, loading: false, reload: () => {} };
 }
 
-/** Loads a page of a result. The limit is at most 10,000 rows. */
-export async function page(ref: ResultRef, offset: number, limit: number, signal?: AbortSignal): Promise<ResultPage> {
+/** Loads a page of a result, or of a view of one on the server. The limit is at most 10,000 rows. */
+export async function page(
+  ref: ResultRef,
+  offset: number,
+  limit: number,
+  signal?: AbortSignal,
+  view = "",
+): Promise<ResultPage> {
   const here = local.get(keyOf(ref));
   if (here) {
     return {
@@ -85,5 +91,5 @@ export async function page(ref: ResultRef, offset: number, limit: number, signal
       rows: here.rows.slice(offset, offset + limit),
     };
   }
-  return api.result(ref.conversation, ref.id, offset, limit, signal);
+  return api.result(ref.conversation, ref.id, offset, limit, signal, view);
 }
