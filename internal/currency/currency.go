@@ -1,5 +1,5 @@
-// Package currency knows the currencies of ISO 4217 and finds out which one a column's amounts are in. It never guesses:
-// an amount whose currency nothing names has none.
+// Package currency knows the currencies of ISO 4217 and finds out which one a column's amounts are in. It never
+// guesses: an amount whose currency nothing names has none.
 package currency
 
 import (
@@ -47,7 +47,8 @@ var (
 	words  = regexp.MustCompile(`^(BAM|BOB|CAD|COP|CUP|GEL|MAD|MOP|PEN|RON|SOS|TRY)$`)
 	amount = regexp.MustCompile(`(?i)^(revenue|price|amount|cost|costs|fee|fees|salary|total|sales|value)$`)
 	parts  = regexp.MustCompile(`[\p{Lu}]?[\p{Ll}]+|[\p{Lu}]+`)
-	scaled = regexp.MustCompile(`(?i)\b(cents?|pence|minor units?|thousands?|millions?|billions?|[kmt](eur|usd|gbp|€|\$|£))`)
+	scaled = regexp.MustCompile(`(?i)\b(cents?|pence|minor units?|thousands?|millions?|billions?|` +
+		`[kmt](eur|usd|gbp|€|\$|£))`)
 )
 
 // InName returns the code of the currency that a column's name names, such as EUR for revenue_eur, or "". A name with

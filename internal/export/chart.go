@@ -155,7 +155,8 @@ func line(c chart, points []point) template.HTML {
 	for k := 0; k <= int(math.Round((high-low)/step)); k++ {
 		v := low + step*float64(k)
 		fmt.Fprintf(&b, `<path class="grid" stroke="#8884" d="M%g %.1fH%g"/><text x="%g" y="%.1f" `+
-			`text-anchor="end">%s%s</text>`, chartLeft, py(v), chartWidth-16, chartLeft-8, py(v)+4, c.amount(v, 6), unit)
+			`text-anchor="end">%s%s</text>`, chartLeft, py(v), chartWidth-16, chartLeft-8, py(v)+4, c.amount(v, 6),
+			unit)
 	}
 	every := (len(points) + maxLabels - 1) / maxLabels
 	for i, p := range points {

@@ -21,8 +21,8 @@ func (ps *parser) leftovers(pl *plan) *declined {
 	for _, it := range ps.items {
 		if !it.done && it.kind == itColumn && it.col().role == roleMeasure && len(pl.measures) > 0 &&
 			pl.measures[0].col != nil && !slices.Contains(pl.columns(), it.col()) && !ps.isCovered(pl, it.lo, it.hi) {
-			return decline("I can give only one figure at a time. Ask for %s first, then for “%s”.", pl.measures[0].describe(),
-				ps.textOf(it))
+			return decline("I can give only one figure at a time. Ask for %s first, then for “%s”.",
+				pl.measures[0].describe(), ps.textOf(it))
 		}
 		if !it.done && !it.qual && !ps.isCovered(pl, it.lo, it.hi) {
 			left = append(left, ps.textOf(it))

@@ -273,7 +273,7 @@ func golden(t *testing.T, name, got string) {
 // A drawing in a terminal names the currency that the column names.
 func TestTerminalHasCurrency(t *testing.T) {
 	res := footnote.Result{
-		Columns: []footnote.Column{{Name: "city", Kind: footnote.KindText}, {Name: "fee_chf", Kind: footnote.KindNumber}},
+		Columns: columns("city", footnote.KindText, "fee_chf", footnote.KindNumber),
 		Rows:    [][]any{{"Bern", 1219.5}, {"Chur", -3.0}, {"Zug", 4.0}},
 	}
 	for _, kind := range []string{"bar", "line"} {

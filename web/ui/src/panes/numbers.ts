@@ -43,10 +43,14 @@ const percentWords = /(^|_|\s)(percent|pct|percentage)$/i;
 
 const currencyTable: { [code: string]: { sign: string; digits: number } } = table;
 
-/** Matches words of names whose figures are not amounts in whole units of the currency. internal/currency has the same
+/** Words of names whose figures are not amounts in whole units of the currency. internal/currency has the same
  *  words, and both are tested with the same names. */
-const notMoney =
-  /^(count|number|no|num|qty|quantity|units|rate|ratio|share|percent|pct|rank|index|id|key|code|year|date|cents?|pence|k|m|mn|mio|bn|tsd|thousands?|millions?|billions?)$/i;
+const notMoney = new Set(
+  (
+    "count number no num qty quantity units rate ratio share percent pct rank index id key code year date " +
+    "cent cents pence k m mn mio bn tsd thousand thousands million millions billion billions"
+  ).split(" "),
+);
 /** Matches codes that are also words. They count only at the end of the name of an amount, as in price_try. */
 const wordCodes = /^(BAM|BOB|CAD|COP|CUP|GEL|MAD|MOP|PEN|RON|SOS|TRY)$/;
 const amountWords = /^(revenue|price|amount|cost|costs|fee|fees|salary|total|sales|value)$/i;
@@ -54,7 +58,7 @@ const amountWords = /^(revenue|price|amount|cost|costs|fee|fees|salary|total|sal
 /** Returns the code of the currency that a column's name names. A name with two is an exchange rate. */
 export function currencyIn(name: string): string | undefined {
   const parts = name.match(/\p{Lu}?\p{Ll}+|\p{Lu}+/gu) ?? [];
-  if (parts.some((p) => notMoney.test(p))) return undefined;
+  if (parts.some((p) => notMoney.has(p.toLowerCase()))) return undefined;
   const codes = parts.flatMap((p, i) => {
     const code = p.toUpperCase();
     const known = Object.hasOwn(currencyTable, code) && code !== "ALL" && code !== "TOP";
