@@ -98,7 +98,7 @@ test("the cost is shown below the answer, beside the composer and in the setting
   const p = await open(model.url);
   await send(p, "quick, please");
   const turn = await answered(p, "quick, please");
-  await turn.getByText(/tokens · \$0\.\d+/).waitFor();
+  await turn.getByText(/tokens, counting as [\d,]+ · \$0\.\d+/).waitFor();
   await p
     .getByTitle("The cost of this conversation and your remaining budget")
     .getByText(/^\$0\.\d+/)
