@@ -332,7 +332,8 @@ func pickedOption(reply string, options []string) (string, bool) {
 
 var (
 	places     = []string{"first", "second", "third", "fourth", "fifth", "sixth"}
-	notPicking = set("the this that one source file option number no nr use take please i mean want it is of them these")
+	notPicking = set(
+		"the this that one source file option number no nr use take please i mean want it is of them these")
 )
 
 // options returns the sources to choose from.

@@ -4,10 +4,9 @@
 //
 // First, the words of a question are linked to tables, columns, values in the data, dates and numbers (words.go,
 // dates.go, keyword.go, link.go). Then the links are turned into a plan (interpret.go and measure.go, figures.go,
-// rank.go, filters.go, overtime.go, roles.go, finish.go). The plan is written as SQL (sql.go) and run by the run_query
-// tool, as for any model, and its rows are put into words (say.go). A word that no rule used is never ignored: the
-// question is declined (decline.go), with suggestions that can be answered. Every answer shows how the question was
-// read.
+// rank.go, filters.go, roles.go, finish.go). The plan is written as SQL (sql.go) and run by the run_query tool, as for
+// any model, and its rows are put into words (say.go). A word that no rule used is never ignored: the question is
+// declined (decline.go), with suggestions that can be answered. Every answer shows how the question was read.
 package offline
 
 import (
@@ -33,8 +32,7 @@ type Catalog interface {
 
 // Options configure a planner.
 type Options struct {
-	Catalog Catalog          // required
-	Now     func() time.Time // not used to read questions, which relate to the data's own dates; default time.Now
+	Catalog Catalog // required
 }
 
 // Planner implements model.Model. It may be used by many runs at once.
@@ -51,9 +49,6 @@ var _ model.Model = (*Planner)(nil)
 func New(o Options) *Planner {
 	if o.Catalog == nil {
 		panic("offline: no catalog") // a programmer's mistake
-	}
-	if o.Now == nil {
-		o.Now = time.Now
 	}
 	return &Planner{
 		opts:     o,

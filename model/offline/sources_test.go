@@ -232,8 +232,8 @@ func TestLoaderNotesAppearOnce(t *testing.T) {
 	}
 }
 
-// However little a source contains, if only a value, the planner suggests three questions that have an answer, both at the start and
-// when it declines a question.
+// However little a source contains, if only a value, the planner suggests three questions that have an answer, both at
+// the start and when it declines a question.
 func TestAnySourceHasThreeSuggestions(t *testing.T) {
 	for name, stmts := range map[string][]string{
 		"notes": {`CREATE TABLE notes (note TEXT)`, `INSERT INTO notes VALUES ('all is well'), ('nothing new')`},
