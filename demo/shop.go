@@ -76,7 +76,7 @@ func Questions() []string {
 		"How did revenue develop by month?",
 		"Which five products brought in the most revenue?",
 		"What share of revenue does each category have?",
-		"Compare revenue in October 2025 and October 2026",
+		"How does revenue in October 2026 compare with October 2025?",
 		"Which countries do our customers come from, and what do they spend?",
 		"How many customers have never ordered anything?",
 		"What share of orders was returned or cancelled, by category?",
