@@ -423,3 +423,29 @@ func TestChartContextInOtherProtocols(t *testing.T) {
 	whole(t, call(t, srv, "POST", "/api/conversations",
 		`{"assistant":"chart","text":"Draw","context":{"symbol":"EURUSD"}}`, adasKey), 400)
 }
+
+// TestListOfConversationsAboutAChart checks that the list finds conversations about a chart behind pages of others, and
+// those that wait.
+func TestListOfConversationsAboutAChart(t *testing.T) {
+	log := sqlitetest.New(t)
+	srv := analyst(t, log, agenttest.Script(agenttest.Say("Hello."), agenttest.Say("Hello."), agenttest.Say("Hello."),
+		agenttest.Say("Hello.")))
+	ask := func(symbol, id string) {
+		t.Helper()
+		whole(t, call(t, srv, "POST", "/api/chat",
+			fmt.Sprintf(`{"message":"Hi","symbol":%q,"timeframe":"1h","conversationId":%q}`, symbol, id), adasKey), 200)
+	}
+	ask("EURUSD", "first")
+	ask("GBPUSD", "second")
+	ask("GBPUSD", "third")
+	for query, want := range map[string]int{
+		"symbol=EURUSD&limit=1": 1, "symbol=GBPUSD": 2, "symbol=USDJPY": 0,
+		"symbol=EURUSD&state=parked": 0, "state=idle": 3,
+	} {
+		var got struct{ Conversations []struct{ ID string } }
+		body := whole(t, call(t, srv, "GET", "/api/conversations?"+query, "", adasKey), 200)
+		if err := json.Unmarshal([]byte(body), &got); err != nil || len(got.Conversations) != want {
+			t.Errorf("%s: %s, want %d (%v)", query, body, want, err)
+		}
+	}
+}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/agent"
 	"github.com/footnotehq/footnote/protocol"
 )
 
@@ -68,7 +69,8 @@ func conversationOf(head footnote.Stream) conversation {
 	}
 }
 
-// listConversations handles GET /api/conversations?q=&limit=&before=.
+// listConversations handles GET /api/conversations?q=&limit=&before=&symbol=&state=. With symbol, it lists conversations
+// that were last about that chart, and a page may be short although there are more.
 func (s *Server) listConversations(w http.ResponseWriter, r *http.Request) error {
 	q := r.URL.Query()
 	limit, before, err := protocol.Paging(q, 50, 200)
@@ -76,25 +78,58 @@ func (s *Server) listConversations(w http.ResponseWriter, r *http.Request) error
 		return err
 	}
 	p := PrincipalOf(r.Context())
-	heads, next, err := s.opts.Log.List(r.Context(), footnote.Page{
-		Org: p.Org, User: p.User, Kind: "conversation", Query: q.Get("q"), Before: before, Limit: limit,
-	})
-	if err != nil {
-		return err
-	}
+	symbol, state := q.Get("symbol"), q.Get("state")
 	out := struct {
 		Conversations []conversation `json:"conversations"`
 		Next          string         `json:"next,omitempty"`
-	}{make([]conversation, 0, len(heads)), next}
-	for _, head := range heads {
-		if ok, err := s.visible(r.Context(), p, head); err != nil {
+	}{[]conversation{}, before}
+	for {
+		heads, next, err := s.opts.Log.List(r.Context(), footnote.Page{
+			Org: p.Org, User: p.User, Kind: "conversation", Query: q.Get("q"), Before: out.Next, Limit: limit,
+		})
+		if err != nil {
 			return err
-		} else if !ok {
-			continue
 		}
-		out.Conversations = append(out.Conversations, conversationOf(head))
+		for _, head := range heads {
+			c := conversationOf(head)
+			if state != "" && c.State != state {
+				continue
+			}
+			ok, err := s.visible(r.Context(), p, head)
+			if ok && err == nil && symbol != "" {
+				ok, err = s.isAbout(r.Context(), head, symbol)
+			}
+			if err != nil {
+				return err
+			}
+			if ok {
+				out.Conversations = append(out.Conversations, c)
+			}
+		}
+		out.Next = next
+		if next == "" || len(out.Conversations) > 0 || symbol == "" && state == "" {
+			return protocol.WriteValue(w, http.StatusOK, out)
+		}
 	}
-	return protocol.WriteValue(w, http.StatusOK, out)
+}
+
+// isAbout reports whether the newest question of a conversation is about a chart.
+func (s *Server) isAbout(ctx context.Context, head footnote.Stream, symbol string) (bool, error) {
+	if !slices.ContainsFunc(s.opts.Engine.Assistants(PrincipalOf(ctx)), func(a agent.AssistantInfo) bool {
+		return a.Name == head.Assistant && a.TakesWhere
+	}) {
+		return false, nil
+	}
+	var at place
+	for ev, err := range s.opts.Log.Events(ctx, head.ID, 0) {
+		if err != nil {
+			return false, err
+		}
+		if b, ok := ev.Body.(footnote.UserMessage); ok {
+			at.read(b)
+		}
+	}
+	return at.Symbol == symbol, nil
 }
 
 // spent holds the model usage of a conversation.
@@ -140,6 +175,13 @@ type place struct {
 	Timeframe string `json:"timeframe,omitempty"`
 }
 
+// read takes the chart of a question, if it has one.
+func (p *place) read(m footnote.UserMessage) {
+	if m.Where != nil && json.Unmarshal(m.Where, p) != nil {
+		*p = place{} // not a chart
+	}
+}
+
 // messageSeqs lists the sequence numbers of the questions and answers in a log.
 type messageSeqs []int64
 
@@ -176,9 +218,7 @@ func (s *Server) getConversation(w http.ResponseWriter, r *http.Request, head fo
 			}
 			weight = b.Weight
 		case footnote.UserMessage:
-			if b.Where != nil && json.Unmarshal(b.Where, &d.Where) != nil {
-				d.Where = place{} // not a chart
-			}
+			d.Where.read(b)
 		case footnote.Unreadable:
 			d.Unreadable = append(d.Unreadable, ev.Seq)
 		}

@@ -345,6 +345,37 @@ test("a chart that is opened again shows its last chat, and makes the drawing th
   await p.done();
 });
 
+test("a chart shows its last chat behind many others, and makes a drawing that waits in an older one", async () => {
+  await bring();
+  const start = async (text, symbol) => {
+    const res = await fetch(`${server.url}/api/conversations`, {
+      method: "POST",
+      headers: { "Content-Type": "application/json" },
+      body: JSON.stringify({ text, assistant: "chart", context: { symbol, timeframe: "1h" } }),
+    });
+    return (await res.json()).conversation;
+  };
+  const state = async (id) => (await read(server, `/api/conversations/${id}`)).state;
+  const waits = await start("Draw for one tab, later", "EURUSD");
+  await until(
+    () => state(waits),
+    (s) => s === "parked",
+    "the drawing waits",
+  );
+  const last = await start("Hello", "EURUSD");
+  for (let i = 0; i < 12; i++) await start("Hello", "GBPUSD");
+  const p = await openChart(server, "EURUSD");
+  await p.getByRole("article", { name: "Question: Hello" }).waitFor();
+  assert.equal(new URL(p.url()).searchParams.get("talk"), last);
+  await until(
+    () => state(waits),
+    (s) => s === "idle",
+    "the drawing is made",
+  );
+  assert.equal((await saved()).length, 1);
+  await p.done();
+});
+
 test("a refusal by the server is shown, and the chart moves where the chat sends it", async () => {
   const p = await chart("EURUSD");
   await ask(p, "Mark it, too early");

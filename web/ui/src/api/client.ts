@@ -342,6 +342,11 @@ export const api = {
       `/api/conversations?limit=50${q ? `&q=${enc(q)}` : ""}${before ? `&before=${enc(before)}` : ""}`,
       { signal },
     ),
+  /** Returns the newest conversations that were last about a chart, or those that wait. */
+  conversationsAbout: (symbol: string, state = "") =>
+    json<{ conversations: ConversationHead[] }>(
+      `/api/conversations?limit=50&symbol=${enc(symbol)}${state ? `&state=${state}` : ""}`,
+    ),
   open: (question: Question) => json<Ticket>("/api/conversations", { method: "POST", body: question }),
   conversation: (id: string) => json<ConversationDetails>(conversationPath(id)),
   rename: (id: string, title: string) =>

@@ -50,7 +50,7 @@ export function Board({ info, symbols, timeframe, at, chatKnown }: Props) {
     onDone: () => interaction.selectTool(undefined),
     wanted: place.wanted,
   });
-  const chat = useChat(at.conversation, parts);
+  const chat = useChat(info.symbol, at.conversation, parts);
   const [announcement, announce] = useState("");
   const actions = chartActions({ info, timeframe, doc, parts, interaction, chat, announce });
   usePageKeys(actions);

@@ -80,29 +80,25 @@ function useLastChart(conversation: string | undefined, at: Route): void {
   }, [where, at]);
 }
 
-const chatsSearched = 10;
-
-/** Returns the newest conversation about a symbol, among the newest ones about charts. */
-async function lastChat(symbol: string): Promise<string | undefined> {
-  const { conversations } = await api.conversations("", "");
-  for (const c of conversations.filter((c) => c.assistant === "chart").slice(0, chatsSearched))
-    if ((await api.conversation(c.id)).where?.symbol === symbol) return c.id;
-  return undefined;
-}
-
-/** Opens the last conversation about the first chart that the page shows, unless the address has one. That also answers
- *  the calls that have waited for the page. Returns whether the search has ended. */
+/** Opens the last conversation about each chart that the page shows, unless the address has one. That also answers the
+ *  calls that have waited for the page. Returns whether the search for this chart has ended. */
 function useLastChat(symbol: string | undefined, at: Route): boolean {
-  const [known, setKnown] = useState(at.conversation !== undefined);
+  const [searched, setSearched] = useState<readonly string[]>([]);
+  const known = at.conversation !== undefined || (symbol !== undefined && searched.includes(symbol));
   useEffect(() => {
-    if (!symbol || known) return;
+    if (!symbol || searched.includes(symbol)) return;
+    const end = () => setSearched((old) => [...old, symbol]);
+    if (known) return end(); // so that a new conversation about this chart stays one
     const open = (conversation: string | undefined) => {
       const now = route();
       if (conversation && !now.conversation && chartAt(now).symbol === symbol) go({ ...now, conversation }, "replace");
-      setKnown(true);
+      end();
     };
-    lastChat(symbol).then(open, () => open(undefined));
-  }, [symbol, known]);
+    api.conversationsAbout(symbol).then(
+      ({ conversations }) => open(conversations[0]?.id),
+      () => open(undefined),
+    );
+  }, [symbol, known, searched]);
   return known;
 }
 

@@ -3,7 +3,7 @@
 import { useEffect } from "react";
 import { api, ApiError, type ToolAnswer } from "../api/client";
 import type { ToolPart } from "../log/conversation";
-import { Log, useLog } from "../log/store";
+import { Log, logOf, useLog } from "../log/store";
 import { familyOf, useTools } from "../log/tools";
 import { seconds } from "./types";
 import type { Parts } from "./useBoard";
@@ -32,6 +32,44 @@ export function useChartCalls(log: Log | undefined, parts: Parts | undefined): v
     if (!log || !parts) return;
     for (const p of waits) if (isChartCall(p)) void answer(log, p, parts);
   }, [log, waits, parts, known]);
+}
+
+const waitAtMost = 30_000; // for an older conversation
+
+/** Makes the drawings that wait in an older conversation. */
+async function finishDrawings(log: Log, parts: Parts, signal: AbortSignal): Promise<void> {
+  const unfollow = log.follow();
+  let unsubscribe = () => {};
+  await new Promise<void>((end) => {
+    const work = () => {
+      const last = log.conversation().turns.at(-1);
+      const calls = last?.state === "parked" ? waiting(last.parts).filter(isDrawing) : [];
+      for (const p of calls) void answer(log, p, parts);
+      if (last && !calls.length && last.state !== "running" && last.state !== "idle") end();
+    };
+    unsubscribe = log.subscribe(work);
+    signal.addEventListener("abort", () => end());
+    setTimeout(end, waitAtMost);
+    work();
+  });
+  unsubscribe();
+  unfollow();
+}
+
+/** Makes the drawings of a chart that wait in conversations other than the one that is shown. */
+export function useWaitingDrawings(symbol: string, shown: string | undefined, parts: Parts | undefined): void {
+  const known = useTools();
+  useEffect(() => {
+    if (!parts) return;
+    const stop = new AbortController();
+    const finish = async () => {
+      const { conversations } = await api.conversationsAbout(symbol, "parked");
+      for (const c of conversations)
+        if (c.id !== shown && !stop.signal.aborted) await finishDrawings(logOf(c.id), parts, stop.signal);
+    };
+    finish().catch(() => {}); // they are made when the chart is opened again
+    return () => stop.abort();
+  }, [symbol, shown, parts, known]);
 }
 
 /** An empty log, used if there is no conversation. */

@@ -4,7 +4,7 @@ import { useCallback, useEffect, useMemo, useState } from "react";
 import { useWide } from "../lib/media";
 import { busy, type TurnState } from "../log/conversation";
 import { logOf, useLog, type Log } from "../log/store";
-import { emptyLog, useChartCalls } from "./calls";
+import { emptyLog, useChartCalls, useWaitingDrawings } from "./calls";
 import { Observable, useObservable } from "../lib/observable";
 import { setPrefs, usePrefs } from "./prefs";
 import type { Parts } from "./useBoard";
@@ -26,7 +26,7 @@ export function openChat(): void {
 }
 
 /** Returns the state of the chat. Follows the conversation even if the chat is closed, to answer its calls. */
-export function useChat(conversation: string | undefined, parts: Parts | undefined): ChatState {
+export function useChat(symbol: string, conversation: string | undefined, parts: Parts | undefined): ChatState {
   const wide = useWide();
   const { talk } = usePrefs();
   const covered = useObservable(covers);
@@ -35,6 +35,7 @@ export function useChat(conversation: string | undefined, parts: Parts | undefin
   const log = useMemo(() => (conversation ? logOf(conversation) : undefined), [conversation]);
   useEffect(() => log?.follow(), [log]);
   useChartCalls(log, parts);
+  useWaitingDrawings(symbol, conversation, parts);
   const answering = useLog(log ?? emptyLog, (c) => c.turns.length > 0 && busy(c));
   const answers = useLog(log ?? emptyLog, (c) => c.turns.filter((t) => endStates.has(t.state)).length);
   const [seen, setSeen] = useState<{ log: Log | undefined; answers: number }>();
