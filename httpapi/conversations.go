@@ -69,8 +69,8 @@ func conversationOf(head footnote.Stream) conversation {
 	}
 }
 
-// listConversations handles GET /api/conversations?q=&limit=&before=&symbol=&state=. With symbol, it lists conversations
-// that were last about that chart, and a page may be short although there are more.
+// listConversations handles GET /api/conversations?q=&limit=&before=&symbol=&state=. With symbol, it lists
+// conversations that were last about that chart, and a page may be short although there are more.
 func (s *Server) listConversations(w http.ResponseWriter, r *http.Request) error {
 	q := r.URL.Query()
 	limit, before, err := protocol.Paging(q, 50, 200)
