@@ -225,7 +225,7 @@ const rateHeaders = "X-Ratelimit-Limit-Requests, X-Ratelimit-Remaining-Requests,
 	"X-Ratelimit-Remaining-Runs"
 
 // exposed lists the response headers that pages from other origins may read.
-const exposed = "X-Request-Id, X-Conversation-Id, Retry-After, " + rateHeaders +
+const exposed = "X-Request-Id, X-Conversation-Id, X-Neutralized-Formulas, Retry-After, " + rateHeaders +
 	", Www-Authenticate, Mcp-Session-Id, X-Resumable-Stream-Id, X-Vercel-Ai-Ui-Message-Stream"
 
 // crossOrigin adds the CORS headers for allowed origins and answers preflights. It reports whether the

@@ -11,6 +11,7 @@ import (
 	"mime"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"unicode"
@@ -231,7 +232,7 @@ func (s *Server) page(ctx context.Context, stream string, res footnote.StoredRes
 	return page, nil
 }
 
-// download sends rows as a file.
+// download sends rows as a file. A header says how many texts a spreadsheet would have executed.
 func (s *Server) download(w http.ResponseWriter, r *http.Request, name string, t export.Table) error {
 	format, ok := export.Formats()[name]
 	if !ok {
@@ -239,6 +240,20 @@ func (s *Server) download(w http.ResponseWriter, r *http.Request, name string, t
 			strings.Join(slices.Sorted(maps.Keys(export.Formats())), ", "))
 	}
 	h := w.Header()
+	switch keep := r.URL.Query().Get("formulas"); {
+	case keep != "" && keep != "keep":
+		return footnote.Invalidf("formulas must be keep.")
+	case keep != "":
+		t.Formulas = true
+	case name == "csv" || name == "xlsx":
+		n, err := export.Formulas(t)
+		if err != nil {
+			return err
+		}
+		if n > 0 {
+			h.Set("X-Neutralized-Formulas", strconv.Itoa(n))
+		}
+	}
 	h.Set("Content-Type", format.ContentType)
 	attach(w, r, r.PathValue("id"), format.Extension)
 	h.Set("Cache-Control", "no-store")

@@ -420,7 +420,8 @@ func TestResultViews(t *testing.T) {
 	if v := get("?sort=revenue&offset=1&limit=1"); v.Numbers[0] != last-1 || v.Offset != 1 {
 		t.Errorf("second page: %+v", v)
 	}
-	if v := get("?filter=category:eq:" + url.QueryEscape(fmt.Sprint(all.Rows[1][0]))); v.Matching != 1 || v.Numbers[0] != 1 {
+	second := url.QueryEscape(fmt.Sprint(all.Rows[1][0]))
+	if v := get("?filter=category:eq:" + second); v.Matching != 1 || v.Numbers[0] != 1 {
 		t.Errorf("one category: %+v", v)
 	}
 	if v := get("?offset=100&sort=category"); v.Rows == nil || len(v.Rows) != 0 || v.Matching != last+1 {
@@ -431,7 +432,8 @@ func TestResultViews(t *testing.T) {
 		t.Errorf("aggregate: %+v", v)
 	}
 	file := g.do(g.request("GET", "/api/results/"+id+"?sort=revenue&filter=revenue:gt:0&format=csv", nil)).Body.String()
-	if lines := strings.Split(file, "\r\n"); len(lines) != last+3 || !strings.HasPrefix(lines[1], fmt.Sprint(all.Rows[last][0])) {
+	lines := strings.Split(file, "\r\n")
+	if len(lines) != last+3 || !strings.HasPrefix(lines[1], fmt.Sprint(all.Rows[last][0])) {
 		t.Errorf("file: %s", file)
 	}
 	for _, q := range []string{"?sort=profit", "?filter=category:like:x", "?aggregate=sum:category", "?group=profit"} {

@@ -11,7 +11,8 @@ import (
 )
 
 // Load writes rows as CSV for DuckDB, where text is quoted and a missing value is N, and returns the types of the
-// columns, and the bytes of the longest line. The types are those of Parquet, which takes several times as long to write.
+// columns, and the bytes of the longest line. The types are those of Parquet, which takes several times as long to
+// write.
 func Load(w io.Writer, t Table) (types []string, longest int, _ error) {
 	shapes, err := measure(t)
 	if err != nil {

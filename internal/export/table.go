@@ -23,6 +23,39 @@ import (
 type Table struct {
 	Columns []footnote.Column
 	Rows    iter.Seq2[[][]any, error]
+	// Formulas leaves texts in CSV and XLSX as they are, even if a spreadsheet would execute them.
+	Formulas bool
+}
+
+// Formulas counts the cells and names of columns that CSV and XLSX would escape (see Inert).
+func Formulas(t Table) (n int, _ error) {
+	count := func(cell any) {
+		if s, ok := cell.(string); ok && Inert(s) != s {
+			n++
+		}
+	}
+	for _, c := range t.Columns {
+		count(c.Name)
+	}
+	for rows, err := range t.Rows {
+		if err != nil {
+			return 0, err
+		}
+		for _, row := range rows {
+			for _, cell := range row {
+				count(cell)
+			}
+		}
+	}
+	return n, nil
+}
+
+// inert escapes a text unless the table keeps formulas.
+func (t Table) inert(s string) string {
+	if t.Formulas {
+		return s
+	}
+	return Inert(s)
 }
 
 // Format is a file format.
@@ -100,7 +133,7 @@ func CSV(w io.Writer, t Table) error {
 	out.UseCRLF = true
 	record := make([]string, len(t.Columns))
 	for i, c := range t.Columns {
-		record[i] = Inert(c.Name)
+		record[i] = t.inert(c.Name)
 	}
 	if err := out.Write(record); err != nil {
 		return err
@@ -111,7 +144,10 @@ func CSV(w io.Writer, t Table) error {
 		}
 		for _, row := range rows {
 			for i := range record {
-				record[i] = Inert(text(at(row, i)))
+				record[i] = text(at(row, i))
+				if _, ok := at(row, i).(string); ok {
+					record[i] = t.inert(record[i])
+				}
 			}
 			if err := out.Write(record); err != nil {
 				return err

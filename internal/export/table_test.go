@@ -101,6 +101,27 @@ func TestInert(t *testing.T) {
 	}
 }
 
+// TestFormulas checks that formulas are counted, that they can be kept, and that a number is none.
+func TestFormulas(t *testing.T) {
+	tab := table([][]any{{"=1+1", int64(-5), -1e20}}, [][]any{{"-a", nil, 2.0}, {"plain", int64(7), -0.5}})
+	tab.Columns = []footnote.Column{
+		{Name: "@name", Kind: "text"}, {Name: "n", Kind: "integer"}, {Name: "x", Kind: "number"},
+	}
+	if n, err := export.Formulas(tab); n != 3 || err != nil {
+		t.Errorf("%d formulas, %v; want 3", n, err)
+	}
+	for keep, want := range map[bool]string{
+		false: "'@name,n,x\r\n'=1+1,-5,-1e+20\r\n'-a,,2\r\nplain,7,-0.5\r\n",
+		true:  "@name,n,x\r\n=1+1,-5,-1e+20\r\n-a,,2\r\nplain,7,-0.5\r\n",
+	} {
+		tab.Formulas = keep
+		var out bytes.Buffer
+		if err := export.CSV(&out, tab); err != nil || out.String() != want {
+			t.Errorf("keeping %v: %q, %v; want %q", keep, out.String(), err, want)
+		}
+	}
+}
+
 func TestXLSX(t *testing.T) {
 	file, err := excelize.OpenReader(bytes.NewReader(write(t, "xlsx", table(cells[:1], cells[1:]))))
 	if err != nil {

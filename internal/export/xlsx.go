@@ -32,7 +32,7 @@ func XLSX(w io.Writer, t Table) (err error) {
 		}
 	}()
 	sheets := 1
-	sheet, err := newSheet(file, sheets, t.Columns)
+	sheet, err := newSheet(file, sheets, t)
 	if err != nil {
 		return err
 	}
@@ -46,7 +46,7 @@ func XLSX(w io.Writer, t Table) (err error) {
 					return err
 				}
 				sheets++
-				if sheet, err = newSheet(file, sheets, t.Columns); err != nil {
+				if sheet, err = newSheet(file, sheets, t); err != nil {
 					return err
 				}
 			}
@@ -63,13 +63,13 @@ func XLSX(w io.Writer, t Table) (err error) {
 
 type sheet struct {
 	out        *excelize.StreamWriter
-	columns    []footnote.Column
+	table      Table
 	date, time int // styles
 	rows       int
 	cells      []any
 }
 
-func newSheet(file *excelize.File, number int, columns []footnote.Column) (*sheet, error) {
+func newSheet(file *excelize.File, number int, t Table) (*sheet, error) {
 	name := "Sheet" + strconv.Itoa(number)
 	if _, err := file.NewSheet(name); err != nil { // does nothing if there is one
 		return nil, fmt.Errorf("begin the sheet: %w", err)
@@ -78,7 +78,7 @@ func newSheet(file *excelize.File, number int, columns []footnote.Column) (*shee
 	if err != nil {
 		return nil, fmt.Errorf("begin the sheet: %w", err)
 	}
-	s := &sheet{out: out, columns: columns, cells: make([]any, len(columns))}
+	s := &sheet{out: out, table: t, cells: make([]any, len(t.Columns))}
 	if s.date, err = file.NewStyle(&excelize.Style{CustomNumFmt: new("yyyy-mm-dd")}); err != nil {
 		return nil, err
 	}
@@ -89,8 +89,8 @@ func newSheet(file *excelize.File, number int, columns []footnote.Column) (*shee
 	if err != nil {
 		return nil, err
 	}
-	for i, c := range columns {
-		s.cells[i] = excelize.Cell{StyleID: bold, Value: Inert(c.Name)}
+	for i, c := range t.Columns {
+		s.cells[i] = excelize.Cell{StyleID: bold, Value: t.inert(c.Name)}
 	}
 	if err := out.SetPanes(&excelize.Panes{
 		Freeze: true, YSplit: 1, TopLeftCell: "A2", ActivePane: "bottomLeft",
@@ -109,7 +109,7 @@ func (s *sheet) end() error {
 
 func (s *sheet) add(row []any) error {
 	s.rows++
-	for i, c := range s.columns {
+	for i, c := range s.table.Columns {
 		s.cells[i] = s.cell(at(row, i), c.Kind)
 	}
 	return s.out.SetRow("A"+strconv.Itoa(s.rows+1), s.cells)
@@ -138,7 +138,7 @@ func (s *sheet) cell(cell any, kind string) any {
 				return excelize.Cell{StyleID: s.time, Value: d}
 			}
 		}
-		return Inert(v)
+		return s.table.inert(v)
 	default:
 		return v
 	}

@@ -270,7 +270,7 @@ test("on a phone a statement is one touch from its answer, and two more from its
   await p.done();
 });
 
-test("100,000 rows are scrolled, sorted and copied", async () => {
+test("100,000 rows are scrolled, sorted, filtered and copied", async () => {
   const p = await open(server.url, { permissions: ["clipboard-read", "clipboard-write"] });
   await ask(p, "How many orders are there?");
   await p.getByRole("tab", { name: "SQL" }).click();
@@ -303,7 +303,9 @@ test("100,000 rows are scrolled, sorted and copied", async () => {
   await grid.evaluate((el) => (el.scrollTop = el.scrollHeight));
   await grid.getByRole("rowheader", { name: "100000", exact: true }).waitFor();
   await shot(p, "table-100k");
-  // Sorting reads all rows, and says so; then the largest comes first.
+  // The server sorts all rows: the largest comes first, and the browser has loaded only what was in view.
+  const asked = [];
+  p.on("request", (r) => r.url().includes("sort=") && asked.push(r.url()));
   await grid.getByRole("button", { name: "n" }).click();
   await p.getByRole("button", { name: /^Sorted by n/ }).waitFor();
   const first = grid.locator('[aria-rowindex="2"] [role=gridcell]').first();
@@ -313,6 +315,42 @@ test("100,000 rows are scrolled, sorted and copied", async () => {
   await p.keyboard.press("ControlOrMeta+c");
   await p.getByText("2 cells copied.").waitFor();
   assert.match(await p.evaluate(() => navigator.clipboard.readText()), /^1120172\n1120171$/);
+  assert.equal(asked.length, 1, asked.join("\n"));
+  // So it does with filters, which keep the numbers of the rows in the result.
+  await p.getByRole("button", { name: "Filter", exact: true }).click();
+  await p.getByLabel("Column").selectOption("n");
+  await p.getByLabel("Condition").selectOption("is at most");
+  await p.getByLabel("Value").fill("many");
+  await p.getByText("Enter a number.").waitFor();
+  await p.getByLabel("Value").fill("1120100");
+  await p.getByRole("button", { name: "Apply" }).click();
+  await p.waitForFunction((el) => /^1,120,100$/.test(el.textContent), await first.elementHandle());
+  await p.getByText("99,928 of 100,000 rows", { exact: true }).waitFor();
+  await p.getByRole("button", { name: "Sorted by n: undo" }).click();
+  await p.getByRole("button", { name: "Remove the filter: n is at most 1120100" }).click();
+  await p.getByText("100,000 rows", { exact: true }).waitFor();
+  await p.done();
+});
+
+test("a download says that formulas in it were made harmless", async () => {
+  const p = await open(server.url);
+  await ask(p, "How many orders are there?");
+  await p.getByRole("tab", { name: "SQL" }).click();
+  await p.getByRole("textbox", { name: "SQL" }).getByText("SELECT").waitFor();
+  await write(p, "SELECT '=1+1' AS a, '-5' AS b");
+  await p.getByRole("button", { name: "Run", exact: true }).click();
+  await p.getByRole("button", { name: "Version 2, by you", exact: true }).waitFor();
+  const notice = p.getByText("1 cell in the file looks like a formula and got an apostrophe.");
+  for (const [name, warns] of [
+    ["CSV", true],
+    ["JSON", false],
+    ["Excel (XLSX)", true],
+  ]) {
+    await p.getByRole("button", { name: "Download" }).click();
+    const [saved] = await Promise.all([p.waitForEvent("download"), p.getByRole("menuitem", { name }).click()]);
+    await notice.waitFor({ state: warns ? "visible" : "detached" });
+    if (name === "CSV") assert.equal(await readFile(await saved.path(), "utf8"), "a,b\r\n'=1+1,-5\r\n");
+  }
   await p.done();
 });
 

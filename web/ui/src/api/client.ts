@@ -118,6 +118,9 @@ export interface ResultPage {
   columns: Column[];
   row_count: number;
   truncated?: boolean;
+  /** The number of rows of a view, and the places of these rows in the result. */
+  matching?: number;
+  row_numbers?: number[];
   offset: number;
   rows: Cell[][];
 }
@@ -420,10 +423,18 @@ export const api = {
   suggestions: (source = "", signal?: AbortSignal) =>
     json<{ suggestions: Suggestion[] }>(`/api/suggestions${source ? `?source=${enc(source)}` : ""}`, { signal }),
 
-  result: (conversation: string, id: string, offset = 0, limit = 1000, signal?: AbortSignal) =>
-    json<ResultPage>(`/api/results/${enc(`${conversation}.${id}`)}?offset=${offset}&limit=${limit}`, { signal }),
+  /** Reads a page of a result. view has parameters that filter and sort it. */
+  result: (conversation: string, id: string, offset = 0, limit = 1000, signal?: AbortSignal, view = "") =>
+    json<ResultPage>(
+      `/api/results/${enc(`${conversation}.${id}`)}?offset=${offset}&limit=${limit}${view && `&${view}`}`,
+      { signal },
+    ),
   resultUrl: (conversation: string, id: string, format: "csv" | "xlsx" | "json" | "parquet" | "arrow") =>
     `/api/results/${enc(`${conversation}.${id}`)}?format=${format}`,
+
+  /** Returns how many texts of a result got an apostrophe in a file, because a spreadsheet would run them. */
+  formulas: async (url: string): Promise<number> =>
+    Number((await request(url, { method: "HEAD" })).headers.get("X-Neutralized-Formulas") ?? 0),
 
   feedback: (conversation: string, seq: number, good: boolean, words?: string) =>
     request("/api/feedback", { method: "POST", body: { conversation, seq, good, ...(words ? { words } : {}) } }),

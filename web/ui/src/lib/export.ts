@@ -14,6 +14,12 @@ export function escapeFormula(s: string): string {
   return /^ *[=+\-@\t\r\n＝＋－＠]/.test(s) && !plainNumber.test(s) ? `'${s}` : s;
 }
 
+/** Counts the names and cells that escapeFormula changes. */
+export function formulas({ columns, rows }: Sheet): number {
+  const texts = [columns.map((c) => c.name), ...rows].flat();
+  return texts.filter((v) => typeof v === "string" && escapeFormula(v) !== v).length;
+}
+
 const cellText = (v: Cell) => (v === null ? "" : escapeFormula(String(v)));
 
 export function csv({ columns, rows }: Sheet): Blob {

@@ -218,11 +218,31 @@ function Downloads({ log, r, picture }: { log: Log; r: ShownResult; picture?: Sa
   const question = useLog(log, (c) => c.turns.find((t) => t.seq === r.turn)?.text);
   const [failed, setFailed] = useState("");
   const title = r.chart?.title || question || resultName(r.id);
+  const [notice, setNotice] = useState("");
+  const explain = (f: Format, formulas: number) =>
+    setNotice(
+      formulas && (f === "csv" || f === "xlsx")
+        ? `${plural(formulas, "cell")} in the file ${formulas === 1 ? "looks" : "look"} like a formula and got an apostrophe.`
+        : "",
+    );
+  const fetchFile = (f: Format) => {
+    const url = api.resultUrl(log.id, r.id, f);
+    setFailed("");
+    setNotice("");
+    download(url, title);
+    if (f === "csv" || f === "xlsx")
+      api.formulas(url).then(
+        (n) => explain(f, n),
+        () => {},
+      ); // the download says why
+  };
   const write = async (f: Exclude<Format, "arrow" | "parquet">) => {
     setFailed("");
+    setNotice("");
     try {
       const make = await loadWithRetry(() => import("../lib/export"));
       save(await make[f](rows!), fileName(title, f));
+      explain(f, make.formulas(rows!));
     } catch {
       setFailed("The file could not be written. Reload the page and try again.");
     }
@@ -240,14 +260,18 @@ function Downloads({ log, r, picture }: { log: Log; r: ShownResult; picture?: Sa
         : f === "arrow"
           ? "Arrow is available only for results from the server."
           : undefined,
-    onSelect: () =>
-      rows && f !== "arrow" && f !== "parquet" ? void write(f) : download(api.resultUrl(log.id, r.id, f), title),
+    onSelect: () => (rows && f !== "arrow" && f !== "parquet" ? void write(f) : fetchFile(f)),
   }));
   return (
     <>
       {failed && (
         <span role="alert" className="truncate text-xs text-bad">
           {failed}
+        </span>
+      )}
+      {notice && (
+        <span role="status" className="truncate text-xs text-ink-quiet" title={notice}>
+          {notice}
         </span>
       )}
       <Menu
