@@ -24,6 +24,7 @@ import (
 	"time"
 
 	"github.com/footnotehq/footnote/source/child"
+	"github.com/footnotehq/footnote/source/duckdb"
 	"github.com/footnotehq/footnote/source/postgres"
 	"github.com/footnotehq/footnote/source/sqlite"
 )
@@ -52,14 +53,16 @@ var (
 	binary   = flag.String("footnote", "bin/footnote", "the server to measure, from the folder of the repository")
 	only     = flag.String("only", "",
 		"measure one group only: stream, history, runs, saturated, memory, tools, append, start, query, cache, far, "+
-			"growth, market, search")
+			"growth, market, search, figures")
 	oneLoad = flag.Int("streams", 0, "measure the group stream with so many only")
 	repeats = flag.Int("rounds", 0, "how often each load is measured, when it is to differ from the plan")
 )
 
 func TestMain(m *testing.M) {
 	// children never return
-	child.Main(map[string]child.OpenFunc{sqlite.Kind: sqlite.OpenEngine, postgres.Kind: postgres.OpenEngine})
+	child.Main(map[string]child.OpenFunc{
+		sqlite.Kind: sqlite.OpenEngine, postgres.Kind: postgres.OpenEngine, duckdb.Kind: duckdb.OpenEngine,
+	})
 	flag.Parse()
 	if *role != "" {
 		if err := serveRole(*role, *upstream); err != nil {
@@ -103,7 +106,7 @@ type group struct {
 var groups = []group{
 	{"stream", streams}, {"history", longHistory}, {"runs", runs}, {"saturated", saturated}, {"memory", memory},
 	{"tools", toolSteps}, {"append", appends}, {"start", starts}, {"query", queries}, {"cache", hits},
-	{"far", remoteReaders}, {"growth", growth}, {"market", candles}, {"search", searches},
+	{"far", remoteReaders}, {"growth", growth}, {"market", candles}, {"search", searches}, {"figures", figuresOf},
 }
 
 // BenchmarkTable measures all groups, or the one of -only, and prints the table.
