@@ -57,7 +57,8 @@ func (s *Server) getResult(w http.ResponseWriter, r *http.Request) error {
 	}
 	if q.Plain() {
 		if format != "" {
-			return s.download(w, r, format, export.Table{Columns: res.Columns, Rows: s.chunks(r.Context(), stream, res)})
+			rows := s.chunks(r.Context(), stream, res)
+			return s.download(w, r, format, export.Table{Columns: res.Columns, Rows: rows})
 		}
 		out.Rows, err = s.page(r.Context(), stream, res, int(offset), int(limit))
 		return reply(w, out, err)
@@ -98,8 +99,8 @@ type resultPage struct {
 // view returns a view of a result. Making one needs a slot, like a query.
 func (s *Server) view(r *http.Request, stream string, res footnote.StoredResult, q view.Query) (view.View, error) {
 	if q.Aggregated() && (res.Truncated || res.Kept() < res.RowCount) {
-		return view.View{}, footnote.Invalidf("The result holds only the first %d rows of its query, so an aggregate of "+
-			"them would be wrong.", res.Kept())
+		return view.View{}, footnote.Invalidf("The result holds only the first %d rows of its query, so an aggregate "+
+			"of them would be wrong.", res.Kept())
 	}
 	return s.views.get(stream+"."+res.ID+"?"+q.String(), func() (view.View, error) {
 		leave, err := s.tally.slot(r.Context(), ownerOf(PrincipalOf(r.Context())))

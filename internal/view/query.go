@@ -129,8 +129,8 @@ func (q *Query) addFilter(text string) error {
 	c := q.columns[i]
 	switch alone := op == "empty" || op == "filled"; {
 	case !slices.Contains(operators, op), valued == alone:
-		return footnote.Invalidf("filter must be column:operator:value, or column:empty or column:filled, not %q. The "+
-			"operators are %s.", text, strings.Join(operators, ", "))
+		return footnote.Invalidf("filter must be column:operator:value, or column:empty or column:filled, not %q. "+
+			"The operators are %s.", text, strings.Join(operators, ", "))
 	case valued && op != "contains" && numeric(c.Kind) && !isNumber(value):
 		return footnote.Invalidf("A filter of %s needs a number, not %q.", c.Name, value)
 	}

@@ -76,8 +76,8 @@ func (q Query) Run(chunks iter.Seq2[[]byte, error]) (v View, err error) {
 			return View{}, err
 		}
 		if len(groups.list) > maxGroups {
-			return View{}, footnote.Invalidf("The rows have more than %d groups. Filter them, or group by fewer columns.",
-				maxGroups)
+			return View{}, footnote.Invalidf("The rows have more than %d groups. Filter them, or group by fewer "+
+				"columns.", maxGroups)
 		}
 	}
 	if q.Aggregated() {

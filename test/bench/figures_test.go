@@ -63,7 +63,8 @@ func manyNumerals(n int) (cite.Table, string) {
 	var text strings.Builder
 	for i := range n {
 		value := int64(100_003 + 7*i)
-		t.Result.Rows = append(t.Result.Rows, []any{fmt.Sprintf("shop %c%c%c", 'a'+i/676, 'a'+i/26%26, 'a'+i%26), value})
+		name := fmt.Sprintf("shop %c%c%c", 'a'+i/676, 'a'+i/26%26, 'a'+i%26)
+		t.Result.Rows = append(t.Result.Rows, []any{name, value})
 		fmt.Fprintf(&text, "Revenue was %d. ", value)
 	}
 	return t, text.String()
