@@ -144,8 +144,8 @@ func (q *Query) addFigure(text string) error {
 	function, name, named := strings.Cut(text, ":")
 	if !slices.Contains([]string{"count", "distinct", "sum", "avg", "min", "max"}, function) ||
 		!named && function != "count" {
-		return footnote.Invalidf("aggregate must be count, or function:column with one of the functions count, distinct, "+
-			"sum, avg, min and max, not %q.", text)
+		return footnote.Invalidf("aggregate must be count, or function:column with one of the functions count, "+
+			"distinct, sum, avg, min and max, not %q.", text)
 	}
 	f := figure{function, -1}
 	if named {
