@@ -43,8 +43,10 @@ test("a change waits for approval, is declined, and is allowed from another tab"
   const held = new Promise((resolve) => (compare = resolve));
   await other.route("**/workspace", async (r) => (await held, await r.continue()));
   await other.goto(p.url());
-  const allow = other.getByRole("group", { name: "Approval" }).getByRole("button", { name: "Allow once" });
+  const asksOther = other.getByRole("group", { name: "Approval" });
+  const allow = asksOther.getByRole("button", { name: "Allow once" });
   await other.getByText("Comparing with the current file").waitFor();
+  assert.ok(await asksOther.getByRole("button", { name: "Decline" }).isEnabled(), "it can always be declined");
   assert.ok(await allow.isDisabled(), "a change can be allowed before it is shown");
   compare();
   await allow.click();
