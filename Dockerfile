@@ -6,6 +6,7 @@ FROM node:22-trixie-slim AS app
 WORKDIR /src
 COPY scripts/ui.sh scripts/ui.sh
 COPY web web
+COPY internal/currency internal/currency
 RUN scripts/ui.sh
 
 FROM golang:1.26-trixie AS program
@@ -15,7 +16,8 @@ COPY go.mod go.sum ./
 RUN go mod download
 COPY . .
 COPY --from=app /src/web/dist web/dist
-RUN CGO_ENABLED=1 go build -trimpath -ldflags "-s -w -X main.version=$VERSION" -o /footnote ./cmd/footnote
+RUN CGO_ENABLED=1 go build -trimpath -o /footnote \
+  -ldflags "-s -w -X main.version=$VERSION -extldflags '-Wl,--exclude-libs,ALL -Wl,--gc-sections'" ./cmd/footnote
 
 FROM debian:trixie-slim
 RUN apt-get update \

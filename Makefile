@@ -142,6 +142,10 @@ eval-sources: ## Measure how the offline planner chooses among several sources.
 eval-cite: ## Measure the footnotes on their corpus.
 	$(GO) test -count=1 -v -run 'Corpus' ./cite
 
+.PHONY: eval-public
+eval-public: ## Measure the footnotes on answers made by templates. TATQA=FILE: also on questions about annual reports.
+	FOOTNOTE_TATQA='$(abspath $(TATQA))' $(GO) test -count=1 -v -run TestPublic ./cite
+
 BENCH = $(GO) test ./test/bench -run '^$$' -bench . -benchtime 1x -timeout 0 -args
 
 .PHONY: bench

@@ -109,6 +109,35 @@ func TestCellsKeepTheirValues(t *testing.T) {
 	}
 }
 
+// TestDecodeRows compares the decoder with encoding/json, and checks that it refuses what is not an array of rows.
+func TestDecodeRows(t *testing.T) {
+	columns := []footnote.Column{{Kind: footnote.KindInteger}, {Kind: footnote.KindNumber}, {Kind: footnote.KindText}}
+	for data, want := range map[string][][]any{
+		`[]`:                             nil,
+		" [ [ 1 , 2 , \"a\" ] , [ ] ]\n": {{int64(1), 2.0, "a"}, {}},
+		`[["9223372036854775807",-1.5e3,"\u00fc \"\\\/\n"],[null,null,null]]`: {
+			{int64(math.MaxInt64), -1500.0, "ü \"\\/\n"}, {nil, nil, nil}},
+		`[["x",1e999,"],["],[true,false,"",4,5.0]]`: {{"x", "1e999", "],["}, {true, false, "", int64(4), 5.0}},
+	} {
+		if got, err := footnote.DecodeRows([]byte(data), columns); err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: %#v, %v; want %#v", data, got, err, want)
+		}
+	}
+	odd := `[[1,{"a":2}],null,["9007199254740993",2,[1]]]`
+	want := fmt.Sprint([][]any{{int64(1), map[string]any{"a": 2}}, nil, {int64(9007199254740993), 2.0, []any{1}}})
+	if got, err := footnote.DecodeRows([]byte(odd), columns); err != nil || fmt.Sprint(got) != want {
+		t.Errorf("%s: %v, %v; want %s", odd, got, err, want)
+	}
+	for _, data := range []string{
+		``, `[`, `[[`, `[[1`, `[[1]`, `[[1,]]`, `[[1],]`, `[[1]]x`, `[1]`, `[["a]]`, `[["a\"]]`, `[["\x"]]`, `[[nul]]`,
+		`[[Inf]]`, `[[0x1p4]]`, `[[{}]]`, `[[1 2]]`, `{}`, `[[--1]]`, `[["a\`,
+	} {
+		if err := footnote.EachRow([]byte(data), columns, func([]any, []byte) {}); err == nil {
+			t.Errorf("%s is taken for rows", data)
+		}
+	}
+}
+
 // TestBlocksKeepTheirBytes checks that encoding leaves a message's blocks unchanged and replaces invalid UTF-8.
 func TestBlocksKeepTheirBytes(t *testing.T) {
 	block := `{"type":"text","text":"<a> & \u0041 \/ é 😀"}`

@@ -49,6 +49,7 @@ type transcript struct {
 type mark struct {
 	start, end int // in text
 	spec       string
+	gold       *truth // instead of spec
 	wrong      []plant
 }
 
@@ -264,6 +265,7 @@ type truth struct {
 	rows  []int   // that the formula uses
 	cell  [3]int  // class cell: table, row, column
 	cellV any
+	cells [][2]int // class cells: rows and columns that the formula uses
 }
 
 // withoutValue lists the classes of specs that name a source and no value.
@@ -565,11 +567,8 @@ func (tr *transcript) judge(m mark, cites []footnote.Cite, open []footnote.Unres
 		if c.Start >= m.end || m.start >= c.End {
 			continue
 		}
-		for spec := range strings.SplitSeq(m.spec, " / ") {
-			want, err := tr.truth(spec)
-			if err == nil && tr.isSame(want, c) {
-				return right, ""
-			}
+		if slices.ContainsFunc(tr.truths(m), func(want truth) bool { return tr.isSame(want, c) }) {
+			return right, ""
 		}
 		where := c.Formula
 		if c.Row != nil {
@@ -580,12 +579,29 @@ func (tr *transcript) judge(m mark, cites []footnote.Cite, open []footnote.Unres
 	return silent, ""
 }
 
+// truths returns every right reading of a numeral.
+func (tr *transcript) truths(m mark) []truth {
+	if m.gold != nil {
+		return []truth{*m.gold}
+	}
+	var out []truth
+	for spec := range strings.SplitSeq(m.spec, " / ") {
+		if want, err := tr.truth(spec); err == nil {
+			out = append(out, want)
+		}
+	}
+	return out
+}
+
 var conversion = regexp.MustCompile(` ([*/]) (\d+)$`)
 
 var rowRef = regexp.MustCompile(`\[([\d,]+)\]`)
 
 // isSame reports whether a footnote has the cell or formula of a truth, or an equivalent one.
 func (tr *transcript) isSame(want truth, c footnote.Cite) bool {
+	if want.class == "cells" {
+		return tr.isFormulaOver(want, c)
+	}
 	if c.Row != nil {
 		got := tr.results[c.Result[1]-'1'].Result
 		col := slices.IndexFunc(got.Columns, func(x footnote.Column) bool { return x.Name == c.Column })
@@ -639,13 +655,19 @@ type score struct {
 	transcripts, numerals int
 	verdicts              [4]int
 	plants                map[string][2]int // class → planted, flagged
+	ofRight               [2]int            // the same for numerals whose right text has its right footnote
 }
 
 // scoreCorpus runs the resolver over the transcripts and their wrong variants, and calls misses, if not nil, with each
 // mistake.
 func scoreCorpus(t testing.TB, pattern string, misses func(string)) score {
+	return scoreAll(loadCorpus(t, pattern), misses)
+}
+
+// scoreAll is scoreCorpus for transcripts that are no files of the corpus.
+func scoreAll(all []*transcript, misses func(string)) score {
 	s := score{plants: map[string][2]int{}}
-	for _, tr := range loadCorpus(t, pattern) {
+	for _, tr := range all {
 		s.transcripts++
 		cites, open := cite.Resolve(tr.text, tr.results, tr.question)
 		for _, m := range tr.marks {
@@ -660,20 +682,40 @@ func scoreCorpus(t testing.TB, pattern string, misses func(string)) score {
 				text := tr.text[:m.start] + w.text + tr.text[m.end:]
 				cites, open := cite.Resolve(text, tr.results, tr.question)
 				moved := mark{start: m.start, end: m.start + len(w.text), spec: "plant"}
-				v, why := tr.judge(moved, cites, open)
+				outcome, why := tr.judge(moved, cites, open)
 				n := s.plants[w.class]
 				n[0]++
-				if v == flagged {
+				if v == right {
+					s.ofRight[0]++
+					if outcome == flagged {
+						s.ofRight[1]++
+					}
+				}
+				if outcome == flagged {
 					n[1]++
 				} else if misses != nil {
 					misses(fmt.Sprintf("%s: {%s→%s:%s}: NOT FLAGGED %d %s", tr.name, tr.text[m.start:m.end], w.text,
-						w.class, v, why))
+						w.class, outcome, why))
 				}
 				s.plants[w.class] = n
 			}
 		}
 	}
 	return s
+}
+
+func (s *score) add(other score) {
+	s.transcripts += other.transcripts
+	s.numerals += other.numerals
+	for v, n := range other.verdicts {
+		s.verdicts[v] += n
+	}
+	s.ofRight[0] += other.ofRight[0]
+	s.ofRight[1] += other.ofRight[1]
+	for class, n := range other.plants {
+		sum := s.plants[class]
+		s.plants[class] = [2]int{sum[0] + n[0], sum[1] + n[1]}
+	}
 }
 
 func (s score) planted() (all, caught int) {
@@ -719,7 +761,7 @@ func TestCorpus(t *testing.T) {
 		{"tune-*.txtar", 0.985, 0.012},
 		{"held-*.txtar", 0.985, 0.01},
 		{"blind-[ab].txtar", 0.985, 0.01},
-		{"fresh-*.txtar", 0.93, 0.07},
+		{"fresh-a.txtar", 0.93, 0.07},
 	} {
 		name, _, _ := strings.Cut(split.pattern, "-")
 		t.Run(name, func(t *testing.T) {
@@ -766,6 +808,7 @@ func TestCorpusUnseen(t *testing.T) {
 		{"blind-h", func(t *testing.T) func(string) { return func(miss string) { t.Log(miss) } }, 0.915, 0.075, 0.975},
 		{"blind-i", func(*testing.T) func(string) { return nil }, 0.84, 0.135, 0.975},
 		{"blind-j", func(*testing.T) func(string) { return nil }, 0.785, 0.185, 0.915},
+		{"fresh-b", func(*testing.T) func(string) { return nil }, 0.82, 0.17, 0.965},
 	} {
 		t.Run(split.name, func(t *testing.T) {
 			s := scoreCorpus(t, split.name+".txtar", split.misses(t))

@@ -70,16 +70,16 @@ func fill(ctx context.Context, name string) error {
 }
 
 // Questions returns good first questions about the shop, one per kind of analysis: trend, ranking, share, comparison,
-// funnel, absence, margin, basket.
+// funnel, absence, average.
 func Questions() []string {
 	return []string{
 		"How did revenue develop by month?",
 		"Which five products brought in the most revenue?",
 		"What share of revenue does each category have?",
-		"How does this autumn compare with last autumn?",
+		"Compare revenue in October 2025 and October 2026",
 		"Which countries do our customers come from, and what do they spend?",
 		"How many customers have never ordered anything?",
 		"What share of orders was returned or cancelled, by category?",
-		"Which category has the best gross margin?",
+		"What is the average order total by country?",
 	}
 }

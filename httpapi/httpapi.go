@@ -160,6 +160,7 @@ type Server struct {
 	notFoundPage   http.Handler // nil: without the web app
 	tally          tally
 	conns          connections
+	views          views
 	draining       atomic.Bool
 }
 

@@ -12,10 +12,12 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/internal/export"
+	"github.com/footnotehq/footnote/internal/view"
 	"github.com/footnotehq/footnote/protocol"
 )
 
@@ -27,40 +29,133 @@ func (s *Server) resultRoutes() {
 // maxPageRows is the maximum number of rows on one page.
 const maxPageRows = 10_000
 
-// getResult handles GET /api/results/{id}: it returns a page of the rows, or all of them as a file if a
-// format is given.
+// getResult handles GET /api/results/{id}: it returns a page of the rows, or all of them as a file if a format is
+// given. The rows may be filtered, sorted and aggregated.
 func (s *Server) getResult(w http.ResponseWriter, r *http.Request) error {
 	stream, res, err := s.result(r, r.PathValue("id"))
 	if err != nil {
 		return err
 	}
-	q := r.URL.Query()
-	if name := q.Get("format"); name != "" {
-		return s.download(w, r, name, stream, res)
-	}
-	offset, err := protocol.Number(q, "offset", 0, 0, 1<<40)
+	values := r.URL.Query()
+	format := values.Get("format")
+	offset, err := protocol.Number(values, "offset", 0, 0, 1<<40)
 	if err != nil {
 		return err
 	}
-	limit, err := protocol.Number(q, "limit", 1000, 1, maxPageRows)
+	limit, err := protocol.Number(values, "limit", 1000, 1, maxPageRows)
 	if err != nil {
 		return err
 	}
-	rows, err := s.page(r.Context(), stream, res, int(offset), int(limit))
+	q, err := view.Parse(values, res.Columns)
 	if err != nil {
 		return err
 	}
-	columns := append([]footnote.Column{}, res.Columns...)
-	return protocol.WriteValue(w, http.StatusOK, struct {
-		ID        string            `json:"id"`
-		Source    string            `json:"source"`
-		SQL       string            `json:"sql"`
-		Columns   []footnote.Column `json:"columns"`
-		RowCount  int               `json:"row_count"`
-		Truncated bool              `json:"truncated"`
-		Offset    int64             `json:"offset"`
-		Rows      []json.RawMessage `json:"rows"`
-	}{r.PathValue("id"), res.Source, res.SQL, columns, res.RowCount, res.Truncated, offset, rows})
+	out := resultPage{
+		ID: r.PathValue("id"), Source: res.Source, SQL: res.SQL, Columns: append([]footnote.Column{}, res.Columns...),
+		RowCount: res.RowCount, Truncated: res.Truncated, Offset: offset,
+	}
+	if q.Plain() {
+		if format != "" {
+			return s.download(w, r, format, export.Table{Columns: res.Columns, Rows: s.chunks(r.Context(), stream, res)})
+		}
+		out.Rows, err = s.page(r.Context(), stream, res, int(offset), int(limit))
+		return reply(w, out, err)
+	}
+	v, err := s.view(r, stream, res, q)
+	if err != nil {
+		return err
+	}
+	if q.Aggregated() {
+		out.Columns = q.Columns()
+	}
+	if format != "" {
+		return s.download(w, r, format, export.Table{Columns: out.Columns, Rows: v.Chunks(out.Columns)})
+	}
+	n := len(v.Rows)
+	from := min(int(offset), n)
+	to := min(from+int(limit), n)
+	out.Matching, out.Rows = &n, append([]json.RawMessage{}, v.Rows[from:to]...)
+	if v.Numbers != nil {
+		out.Numbers = v.Numbers[from:to]
+	}
+	return reply(w, out, nil)
+}
+
+type resultPage struct {
+	ID        string            `json:"id"`
+	Source    string            `json:"source"`
+	SQL       string            `json:"sql"`
+	Columns   []footnote.Column `json:"columns"`
+	RowCount  int               `json:"row_count"`
+	Truncated bool              `json:"truncated"`
+	Matching  *int              `json:"matching,omitempty"` // rows of the view, of which this is a page
+	Offset    int64             `json:"offset"`
+	Rows      []json.RawMessage `json:"rows"`
+	Numbers   []int             `json:"row_numbers,omitempty"` // of the Rows in the result, from 0
+}
+
+// view returns a view of a result. Making one needs a slot, like a query.
+func (s *Server) view(r *http.Request, stream string, res footnote.StoredResult, q view.Query) (view.View, error) {
+	if q.Aggregated() && (res.Truncated || res.Kept() < res.RowCount) {
+		return view.View{}, footnote.Invalidf("The result holds only the first %d rows of its query, so an aggregate of "+
+			"them would be wrong.", res.Kept())
+	}
+	return s.views.get(stream+"."+res.ID+"?"+q.String(), func() (view.View, error) {
+		leave, err := s.tally.slot(r.Context(), ownerOf(PrincipalOf(r.Context())))
+		if err != nil {
+			return view.View{}, err
+		}
+		defer leave()
+		return q.Run(s.blobs(r.Context(), stream, res))
+	})
+}
+
+// views keeps the newest views, because a grid asks for one page after another.
+type views struct {
+	mu   sync.Mutex // guards kept
+	kept []keptView // newest last
+}
+
+type keptView struct {
+	name string
+	view.View
+}
+
+// maxViewBytes limits the memory of the views that are kept.
+const maxViewBytes = 128 << 20
+
+// get returns a view that is kept, or makes it.
+func (v *views) get(name string, create func() (view.View, error)) (view.View, error) {
+	if found, ok := v.find(name); ok {
+		return found, nil
+	}
+	made, err := create()
+	if err != nil {
+		return made, err
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.kept = append(v.kept, keptView{name, made})
+	bytes := 0
+	for i, k := range slices.Backward(v.kept) {
+		if bytes += k.Bytes(); bytes > maxViewBytes {
+			v.kept = slices.Delete(v.kept, 0, i+1)
+			break
+		}
+	}
+	return made, nil
+}
+
+func (v *views) find(name string) (view.View, bool) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	i := slices.IndexFunc(v.kept, func(k keptView) bool { return k.name == name })
+	if i < 0 {
+		return view.View{}, false
+	}
+	found := v.kept[i]
+	v.kept = append(slices.Delete(v.kept, i, i+1), found)
+	return found.View, true
 }
 
 // result returns the stored result with the id "<conversation>.<r3>".
@@ -117,32 +212,27 @@ func storedIn(b footnote.Body) *footnote.StoredResult {
 func (s *Server) page(ctx context.Context, stream string, res footnote.StoredResult,
 	offset, limit int) ([]json.RawMessage, error) {
 	page := []json.RawMessage{}
-	for _, c := range res.Chunks {
-		if offset >= c.Rows {
-			offset -= c.Rows
-			continue
+	for len(res.Chunks) > 0 && offset >= res.Chunks[0].Rows {
+		offset -= res.Chunks[0].Rows
+		res.Chunks = res.Chunks[1:]
+	}
+	for data, err := range s.blobs(ctx, stream, res) {
+		if err == nil {
+			err = footnote.EachRow(data, nil, func(_ []any, raw []byte) {
+				if offset--; offset < 0 && len(page) < limit {
+					page = append(page, raw)
+				}
+			})
 		}
-		data, err := s.opts.Log.Blob(ctx, stream, c.Digest)
-		if err != nil {
-			return nil, fmt.Errorf("read rows of %s: %w", res.ID, err)
-		}
-		var rows []json.RawMessage
-		if err := json.Unmarshal(data, &rows); err != nil {
-			return nil, fmt.Errorf("decode rows of %s: %w", res.ID, err)
-		}
-		rows = rows[min(offset, len(rows)):]
-		rows = rows[:min(len(rows), limit-len(page))]
-		page = append(page, rows...)
-		if offset = 0; len(page) == limit {
-			break
+		if err != nil || len(page) == limit {
+			return page, err
 		}
 	}
 	return page, nil
 }
 
-// download sends all rows as a file.
-func (s *Server) download(w http.ResponseWriter, r *http.Request, name, stream string,
-	res footnote.StoredResult) error {
+// download sends rows as a file.
+func (s *Server) download(w http.ResponseWriter, r *http.Request, name string, t export.Table) error {
 	format, ok := export.Formats()[name]
 	if !ok {
 		return footnote.Invalidf("format must be one of %s.",
@@ -156,10 +246,7 @@ func (s *Server) download(w http.ResponseWriter, r *http.Request, name, stream s
 		return nil
 	}
 	out := bufio.NewWriterSize(w, 64<<10)
-	if err := format.Write(out, export.Table{
-		Columns: res.Columns,
-		Rows:    s.chunks(r.Context(), stream, res),
-	}); err != nil {
+	if err := format.Write(out, t); err != nil {
 		return err
 	}
 	return out.Flush()
@@ -196,17 +283,27 @@ func (s *Server) allRows(stream string) func(context.Context, footnote.StoredRes
 // chunks yields the rows as they are stored.
 func (s *Server) chunks(ctx context.Context, stream string, res footnote.StoredResult) iter.Seq2[[][]any, error] {
 	return func(yield func([][]any, error) bool) {
-		for _, c := range res.Chunks {
-			data, err := s.opts.Log.Blob(ctx, stream, c.Digest)
+		for data, err := range s.blobs(ctx, stream, res) {
 			var rows [][]any
 			if err == nil {
 				rows, err = footnote.DecodeRows(data, res.Columns)
 			}
-			if err != nil {
-				yield(nil, fmt.Errorf("read rows of %s: %w", res.ID, err))
+			if !yield(rows, err) || err != nil {
 				return
 			}
-			if !yield(rows, nil) {
+		}
+	}
+}
+
+// blobs yields the chunks of a result.
+func (s *Server) blobs(ctx context.Context, stream string, res footnote.StoredResult) iter.Seq2[[]byte, error] {
+	return func(yield func([]byte, error) bool) {
+		for _, c := range res.Chunks {
+			data, err := s.opts.Log.Blob(ctx, stream, c.Digest)
+			if err != nil {
+				err = fmt.Errorf("read rows of %s: %w", res.ID, err)
+			}
+			if !yield(data, err) || err != nil {
 				return
 			}
 		}

@@ -25,4 +25,7 @@ if [ -n "$ui" ] && ! wait "$ui"; then
 fi
 trap - EXIT
 mkdir -p "$(dirname "$bin")"
-"$go" build -ldflags "-s -w -X main.version=$version" -o "$bin" ./cmd/footnote
+# DuckDB's symbols are not for other programs: hidden, they take no space, and what is unused is dropped.
+flags="-s -w -X main.version=$version"
+if [ "$("$go" env GOOS)" = linux ]; then flags+=" -extldflags '-Wl,--exclude-libs,ALL -Wl,--gc-sections'"; fi
+"$go" build -ldflags "$flags" -o "$bin" ./cmd/footnote

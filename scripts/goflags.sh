@@ -5,6 +5,6 @@
 # shellcheck shell=bash
 if [[ " ${GOFLAGS:-} " != *" -trimpath "* ]]; then
   printf -v not_inlined " '-gcflags=github.com/%s=-dwarf=false -l'" \
-    anthropics/anthropic-sdk-go/v2 openai/openai-go/v3/... redis/go-redis/v9
+    openai/openai-go/v3/... redis/go-redis/v9
   export GOFLAGS="${GOFLAGS:-} -trimpath -gcflags=all=-dwarf=false$not_inlined"
 fi

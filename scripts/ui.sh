@@ -17,6 +17,6 @@ if [ ! -e "$stamp" ] || [ package-lock.json -nt "$stamp" ] || { [ "$kind" = all 
   echo "$kind" >"$stamp"
 fi
 built=../dist/index.html.gz
-if [ ! -e "$built" ] || [ -n "$(find . -path ./node_modules -prune -o -type f -newer "$built" -print -quit)" ]; then
+if [ ! -e "$built" ] || [ -n "$(find . ../../internal/currency -path ./node_modules -prune -o -type f -newer "$built" -print -quit)" ]; then
   node_modules/.bin/vite build --logLevel warn
 fi

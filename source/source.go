@@ -48,10 +48,18 @@ type Query struct {
 	Limits Limits
 }
 
-// TableFile is a table in a Parquet file.
+// TableFile is a table in a file that export.Load wrote.
 type TableFile struct {
+	Name    string        `json:"name"`
+	Path    string        `json:"path"`
+	Columns []TableColumn `json:"columns"`
+	Longest int           `json:"longest"` // bytes of the longest line
+}
+
+// TableColumn is a column of a TableFile. Type is DuckDB's.
+type TableColumn struct {
 	Name string `json:"name"`
-	Path string `json:"path"`
+	Type string `json:"type"`
 }
 
 // Tables is a source over such files. It knows where the rows of a statement come from.

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"encoding/json"
+	"regexp"
 	"strings"
 	"time"
 	"unicode"
@@ -113,8 +114,18 @@ const (
 	excerptLength = 120
 )
 
-// excerptOf returns a part of a text around the first match of a folded query.
+// notice begins what the offline planner says about itself below an answer, which is not part of it.
+const notice = "_Offline planner: "
+
+// markup matches Markdown that an excerpt of one line does not show: emphasis, code and the lines of tables.
+var (
+	markup = regexp.MustCompile("\\*\\*|^\\*|\\*$|`|\\b_|_\\b")
+	lines  = regexp.MustCompile(`\s*\|[\s|:-]*`)
+)
+
+// excerptOf returns a part of a text around the first match of a folded query, without markup.
 func excerptOf(text, query string) (excerpt string, ok bool) {
+	text, _, _ = strings.Cut(text, notice)
 	folded := Fold(text) // it has the same number of characters
 	i := strings.Index(folded, query)
 	if i < 0 {
@@ -131,7 +142,8 @@ func excerptOf(text, query string) (excerpt string, ok bool) {
 			}
 		}
 	}
-	excerpt = strings.Join(strings.Fields(string(all[from:to])), " ")
+	excerpt = lines.ReplaceAllString(markup.ReplaceAllString(string(all[from:to]), ""), " · ")
+	excerpt = strings.Trim(strings.Join(strings.Fields(excerpt), " "), "· ")
 	if from > 0 {
 		excerpt = "…" + excerpt
 	}

@@ -135,6 +135,9 @@ func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	asset := strings.HasPrefix(name, "assets/")
 	f := s.files[name]
 	switch {
+	case f == nil && asset && strings.Contains(r.Header.Get("Accept"), "text/html"):
+		s.NotFound(w, r) // somebody opened the address; the app asks for its files without it
+		return
 	case f == nil && (asset || path.Ext(name) == ".svg"):
 		http.Error(w, "File not found. Reload the page; the server may have been updated.", http.StatusNotFound)
 		return

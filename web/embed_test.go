@@ -113,6 +113,18 @@ func TestNotFound(t *testing.T) {
 	}
 }
 
+// TestMissingFileInABrowser checks that somebody who opens the address of a missing file gets the page, too.
+func TestMissingFileInABrowser(t *testing.T) {
+	for accept, mime := range map[string]string{
+		"text/html,application/xhtml+xml,*/*;q=0.8": "text/html; charset=utf-8", "*/*": "text/plain; charset=utf-8",
+	} {
+		w := get(built(t), "/assets/nope", "Accept", accept)
+		if w.Code != http.StatusNotFound || w.Header().Get("Content-Type") != mime {
+			t.Errorf("Accept: %s: %d %s, want 404 %s", accept, w.Code, w.Header().Get("Content-Type"), mime)
+		}
+	}
+}
+
 func TestNotModified(t *testing.T) {
 	h := built(t)
 	first := get(h, "/", "Accept-Encoding", "br")

@@ -16,6 +16,7 @@ import (
 	"golang.org/x/text/width"
 
 	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/internal/currency"
 	"github.com/footnotehq/footnote/internal/doctor"
 	"github.com/footnotehq/footnote/model"
 	"github.com/footnotehq/footnote/tool/chart"
@@ -105,8 +106,20 @@ func cells(line string) []string {
 	return parts
 }
 
+// looksNumeric reports whether a cell is a number, perhaps with a percent sign or a currency: 12.5%, ₹1,200, CHF 3.
 func looksNumeric(s string) bool {
-	_, err := strconv.ParseFloat(strings.NewReplacer(",", "", "%", "", "€", "", "$", "").Replace(s), 64)
+	if code, number, spaced := strings.Cut(strings.TrimPrefix(s, "-"), " "); spaced {
+		if _, known := currency.Of(code); known {
+			s = number
+		}
+	}
+	s = strings.Map(func(r rune) rune {
+		if r == ',' || r == '%' || unicode.Is(unicode.Sc, r) {
+			return -1
+		}
+		return r
+	}, s)
+	_, err := strconv.ParseFloat(s, 64)
 	return err == nil
 }
 
@@ -420,7 +433,7 @@ func shortNumber(s string) string {
 func visible(s string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
-		case r == '\n' || r == '\t' || r == '\r':
+		case r == '\n' || r == '\t' || r == '\r' || r == '\u00a0':
 			return ' '
 		case !unicode.IsPrint(r):
 			return '\uFFFD'
@@ -432,6 +445,9 @@ func visible(s string) string {
 // safeText does the same for prose, but keeps line breaks and tabs.
 func safeText(s string) string {
 	return strings.Map(func(r rune) rune {
+		if r == '\u00a0' {
+			return ' '
+		}
 		if r != '\n' && r != '\t' && !unicode.IsPrint(r) {
 			return -1
 		}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"strings"
 	"testing"
 )
 
@@ -14,5 +15,17 @@ func TestTableWithLongRow(t *testing.T) {
 	const want = "a    b\n───  ───  ─\nx    y    7\nx\n"
 	if out.String() != want {
 		t.Errorf("printed %q, want %q", out.String(), want)
+	}
+}
+
+// Figures with a currency are aligned like others, and the space after a code is kept.
+func TestCurrenciesInATable(t *testing.T) {
+	var out strings.Builder
+	s := &screen{out: &out, seen: map[[2]int]bool{}}
+	s.say("| city | fee |\n| --- | --- |\n| Bern | CHF\u00a01,219.50 |\n| Chur | -₹1.25 |\n")
+	s.newline()
+	if got := out.String(); !strings.Contains(got, "Bern  CHF 1,219.50\n") ||
+		!strings.Contains(got, "Chur        -₹1.25\n") {
+		t.Errorf("got\n%s", got)
 	}
 }

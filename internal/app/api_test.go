@@ -5,12 +5,14 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"maps"
 	"mime/multipart"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"os"
 	"strings"
 	"testing"
@@ -387,6 +389,53 @@ func TestResultPages(t *testing.T) {
 	}
 	for _, wrong := range []string{"r1", strings.TrimSuffix(id, "1") + "9", "." + id, id + "."} {
 		g.refused(g.request("GET", "/api/results/"+wrong, nil), 404, "not_found")
+	}
+}
+
+// TestResultViews filters, sorts and aggregates the rows of a result on the server.
+func TestResultViews(t *testing.T) {
+	g := newRig(t, t.TempDir())
+	id := g.ask("revenue by category") + ".r1"
+	type viewed struct {
+		result
+		Matching int
+		Numbers  []int `json:"row_numbers"`
+	}
+	get := func(query string) (v viewed) {
+		g.call("GET", "/api/results/"+id+query, nil, 200, &v)
+		return v
+	}
+	all := get("")
+	last := len(all.Rows) - 1
+	if all.Numbers != nil || last < 2 {
+		t.Fatalf("all rows: %+v", all)
+	}
+	// The rows are stored by revenue, the highest first.
+	for range 2 { // the second time, the view is kept
+		if v := get("?sort=revenue&limit=1"); v.Matching != last+1 || v.Numbers[0] != last || v.RowCount != last+1 ||
+			fmt.Sprint(v.Rows) != fmt.Sprint(all.Rows[last:]) {
+			t.Errorf("lowest revenue: %+v", v)
+		}
+	}
+	if v := get("?sort=revenue&offset=1&limit=1"); v.Numbers[0] != last-1 || v.Offset != 1 {
+		t.Errorf("second page: %+v", v)
+	}
+	if v := get("?filter=category:eq:" + url.QueryEscape(fmt.Sprint(all.Rows[1][0]))); v.Matching != 1 || v.Numbers[0] != 1 {
+		t.Errorf("one category: %+v", v)
+	}
+	if v := get("?offset=100&sort=category"); v.Rows == nil || len(v.Rows) != 0 || v.Matching != last+1 {
+		t.Errorf("beyond the end: %+v", v)
+	}
+	v := get("?aggregate=count&aggregate=distinct:category")
+	if fmt.Sprint(v.Rows) != fmt.Sprintf("[[%d %d]]", last+1, last+1) || v.Columns[1].Name != "distinct(category)" {
+		t.Errorf("aggregate: %+v", v)
+	}
+	file := g.do(g.request("GET", "/api/results/"+id+"?sort=revenue&filter=revenue:gt:0&format=csv", nil)).Body.String()
+	if lines := strings.Split(file, "\r\n"); len(lines) != last+3 || !strings.HasPrefix(lines[1], fmt.Sprint(all.Rows[last][0])) {
+		t.Errorf("file: %s", file)
+	}
+	for _, q := range []string{"?sort=profit", "?filter=category:like:x", "?aggregate=sum:category", "?group=profit"} {
+		g.refused(g.request("GET", "/api/results/"+id+q, nil), 400, "invalid_request")
 	}
 }
 
@@ -890,7 +939,7 @@ func TestUsageEndpoint(t *testing.T) {
 		t.Fatal(err)
 	}
 	g.call("GET", "/api/usage", nil, 200, &before)
-	if before.Used != 122 || len(before.Days) != 1 || before.Days[0].Tokens != 122 {
+	if before.Used != 122*3 || len(before.Days) != 1 || before.Days[0].Tokens != 122 {
 		t.Errorf("usage: %+v", before)
 	}
 	g.call("DELETE", "/api/conversations/"+id, nil, 204, nil)

@@ -109,7 +109,8 @@ func (a *App) analyst(ctx context.Context) (*agent.Assistant, error) {
 	}
 	return &agent.Assistant{
 		Name: "analyst", Title: "Analyst", Description: "Answers questions from the databases of this server.",
-		Aliases: []string{"claude-da/analyst"}, Tools: a.cached(tools), Opening: a.opening, Policy: a.policy(),
+		Aliases: []string{"claude-da/analyst"}, Tiers: a.tiers(), Tools: a.cached(tools), Opening: a.opening,
+		Policy: a.policy(),
 	}, nil
 }
 

@@ -30,7 +30,7 @@ func (a *App) coder(ctx context.Context) (*agent.Assistant, error) {
 	const refusal = "The assistant coder works in its workspace and has no sources."
 	as := &agent.Assistant{
 		Name: coderName, Title: "Coder", Description: "Reads, writes and runs files in a workspace of its own.",
-		Opening: withoutSources(nil, refusal),
+		Tiers: a.tiers(), Opening: withoutSources(nil, refusal),
 	}
 	if a.cfg.Workspace == "" {
 		as.Unavailable = "The coder needs a folder for its workspaces: set FOOTNOTE_WORKSPACE."

@@ -130,8 +130,10 @@ func TestDefaultAssistant(t *testing.T) {
 			t.Errorf("%s %v: %s, want %s", test.query, test.body, got, test.want)
 		}
 	}
-	if w := with.do(with.request("POST", "/api/ai?asistant=analyst", []byte("{}"))); w.Code != 400 ||
-		!strings.Contains(w.Body.String(), "asistant") {
-		t.Errorf("a misspelt query parameter: %d %s", w.Code, w.Body)
+	for _, path := range []string{"/api/ai", "/api/ai/c/stop"} {
+		if w := with.do(with.request("POST", path+"?asistant=analyst", []byte("{}"))); w.Code != 400 ||
+			!strings.Contains(w.Body.String(), "asistant") {
+			t.Errorf("%s: a misspelt query parameter: %d %s", path, w.Code, w.Body)
+		}
 	}
 }

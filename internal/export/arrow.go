@@ -2,7 +2,6 @@ package export
 
 import (
 	"io"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -52,16 +51,16 @@ func Arrow(w io.Writer, t Table) error {
 
 // shape records the cells of a column.
 type shape struct {
-	kind         string          // of the column
-	found        map[string]bool // kinds of cells; text if no other kind fits
-	whole, scale int             // of decimals: most digits before and after the point
+	kind         string   // of the column
+	found        []string // kinds of cells; text if no other kind fits
+	whole, scale int      // of decimals: most digits before and after the point
 }
 
 // measure reads all rows to determine the columns' shapes.
 func measure(t Table) ([]shape, error) {
 	shapes := make([]shape, len(t.Columns))
 	for i, c := range t.Columns {
-		shapes[i] = shape{kind: c.Kind, found: map[string]bool{}}
+		shapes[i] = shape{kind: c.Kind}
 	}
 	for rows, err := range t.Rows {
 		if err != nil {
@@ -80,15 +79,21 @@ func (s *shape) add(cell any) {
 	switch v := cell.(type) {
 	case nil:
 	case int64:
-		s.found[footnote.KindInteger] = true
+		s.note(footnote.KindInteger)
 	case float64:
-		s.found[footnote.KindNumber] = true
+		s.note(footnote.KindNumber)
 	case bool:
-		s.found[footnote.KindBoolean] = true
+		s.note(footnote.KindBoolean)
 	case string:
 		s.addText(v)
 	default:
-		s.found[footnote.KindText] = true
+		s.note(footnote.KindText)
+	}
+}
+
+func (s *shape) note(kind string) {
+	if !slices.Contains(s.found, kind) {
+		s.found = append(s.found, kind)
 	}
 }
 
@@ -96,7 +101,7 @@ func (s *shape) addText(v string) {
 	kind := footnote.KindText
 	switch s.kind {
 	case footnote.KindDecimal:
-		if plainNumber.MatchString(v) {
+		if plainNumber(v) {
 			before, after, _ := strings.Cut(strings.TrimLeft(v, "+-"), ".")
 			s.whole, s.scale = max(s.whole, len(before)), max(s.scale, len(after))
 			kind = s.kind
@@ -110,20 +115,19 @@ func (s *shape) addText(v string) {
 			kind = s.kind
 		}
 	}
-	s.found[kind] = true
+	s.note(kind)
 }
 
 // arrow returns the type that fits every cell.
 func (s *shape) arrow() arrow.DataType {
-	found := slices.Collect(maps.Keys(s.found))
-	integers, numbers := s.found[footnote.KindInteger], s.found[footnote.KindNumber]
+	integers, numbers := slices.Contains(s.found, footnote.KindInteger), slices.Contains(s.found, footnote.KindNumber)
 	kind := s.kind
-	switch {
-	case len(found) == 0:
-	case len(found) == 1 && integers && kind == footnote.KindNumber, len(found) == 2 && integers && numbers:
+	switch n := len(s.found); {
+	case n == 0:
+	case n == 1 && integers && kind == footnote.KindNumber, n == 2 && integers && numbers:
 		kind = footnote.KindNumber
-	case len(found) == 1:
-		kind = found[0]
+	case n == 1:
+		kind = s.found[0]
 	default:
 		kind = footnote.KindText
 	}

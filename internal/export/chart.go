@@ -10,6 +10,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
+
+	"github.com/footnotehq/footnote/internal/currency"
 )
 
 // Dimensions of a drawing, in its own units.
@@ -82,8 +85,12 @@ func (r *shownResult) points(c chart) (points []point, negative bool) {
 	if x < 0 || y < 0 {
 		return nil, false
 	}
+	months := monthColumns(r.raw, len(r.Columns))
 	for _, row := range r.raw {
 		p := point{name: text(at(row, x))}
+		if t, err := time.Parse("2006-01", p.name); err == nil && months[x] {
+			p.name = t.Format("Jan 2006")
+		}
 		if v := at(row, y); v != nil {
 			f, err := strconv.ParseFloat(text(v), 64)
 			p.figure, p.ok = f, err == nil && !math.IsInf(f, 0) && !math.IsNaN(f)
@@ -124,7 +131,7 @@ func bars(c chart, points []point) template.HTML {
 		fmt.Fprintf(&b, `<rect class="bar" x="%g" y="%g" width="%.1f" height="%g" rx="2"/>`, barNames, top+4, width,
 			barHeight-8)
 		if p.ok {
-			fmt.Fprintf(&b, `<text x="%.1f" y="%g">%s%s</text>`, barNames+width+6, top+16, grouped(p.figure, decimals),
+			fmt.Fprintf(&b, `<text x="%.1f" y="%g">%s%s</text>`, barNames+width+6, top+16, c.amount(p.figure, decimals),
 				unit)
 		}
 	}
@@ -148,7 +155,7 @@ func line(c chart, points []point) template.HTML {
 	for k := 0; k <= int(math.Round((high-low)/step)); k++ {
 		v := low + step*float64(k)
 		fmt.Fprintf(&b, `<path class="grid" stroke="#8884" d="M%g %.1fH%g"/><text x="%g" y="%.1f" `+
-			`text-anchor="end">%s%s</text>`, chartLeft, py(v), chartWidth-16, chartLeft-8, py(v)+4, grouped(v, 6), unit)
+			`text-anchor="end">%s%s</text>`, chartLeft, py(v), chartWidth-16, chartLeft-8, py(v)+4, c.amount(v, 6), unit)
 	}
 	every := (len(points) + maxLabels - 1) / maxLabels
 	for i, p := range points {
@@ -190,6 +197,11 @@ func niceStep(want float64) float64 {
 		}
 	}
 	return 10 * ten
+}
+
+// amount formats a figure of the chart, with its currency.
+func (c chart) amount(v float64, decimals int) string {
+	return currency.Sign(grouped(v, decimals), currency.InName(c.Y[0]))
 }
 
 // grouped formats a number with commas and at most the given decimals.

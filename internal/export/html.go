@@ -189,15 +189,22 @@ func (d *document) result(res footnote.StoredResult, by string) error {
 		ID: res.ID, Source: res.Source, SQL: res.SQL, By: by, Count: res.RowCount, Left: res.RowCount - len(rows),
 		Truncated: res.Truncated, raw: rows,
 	}
+	if shown.Source == "client" {
+		shown.Source = "in the browser"
+	}
 	for _, c := range res.Columns {
 		shown.Columns = append(shown.Columns, c.Name)
 		shown.Nums = append(shown.Nums,
 			c.Kind == footnote.KindInteger || c.Kind == footnote.KindNumber || c.Kind == footnote.KindDecimal)
 	}
+	months := monthColumns(rows, len(res.Columns))
 	for r, row := range rows {
 		cells := make([]shownCell, len(res.Columns))
 		for i, c := range res.Columns {
 			cells[i] = shownCell{Text: short(text(at(row, i)), pageCell), Num: shown.Nums[i]}
+			if months[i] {
+				cells[i].Text = words(cells[i].Text)
+			}
 			if d.cited[cellKey{res.ID, r, c.Name}] {
 				cells[i].ID = anchor(res.ID, r, i)
 			}
@@ -236,13 +243,12 @@ func (d *document) anchorOf(c footnote.Cite) string {
 }
 
 func (d *document) answer(seq int64, b footnote.Answered) *answer {
-	cites := slices.Clone(b.Cites)
-	slices.SortFunc(cites, func(x, y footnote.Cite) int { return x.Start - y.Start })
+	b.Text, b.Cites = inWords(b.Text, b.Cites)
 	a := &answer{}
 	marks := map[int]string{}   // by position
 	numbers := map[string]int{} // by citation, to reuse numbers
-	for _, c := range cites {
-		if c.Start < 0 || c.End > len(b.Text) || c.Start >= c.End || c.Formula == fromQuestion {
+	for _, c := range b.Cites {
+		if c.Formula == fromQuestion {
 			continue
 		}
 		link, where := d.anchorOf(c), whereFrom(c)

@@ -150,3 +150,41 @@ func TestFigureFormatting(t *testing.T) {
 		}
 	}
 }
+
+// A reader of the page reads the same words as in the app.
+func TestMonthsAndTimesAreInWords(t *testing.T) {
+	row := 0
+	text := "The best was 2025-12, first sold 2025-12-03T10:15:00, with 42. Not 2025-11.\n\n| month |\n| --- |\n| 2025-12 |\n"
+	cite := func(said string, last bool, column string) footnote.Cite {
+		at := strings.Index(text, said)
+		if last {
+			at = strings.LastIndex(text, said)
+		}
+		return footnote.Cite{Start: at, End: at + len(said), Text: said, Result: "r1", Row: &row, Column: column}
+	}
+	events := []footnote.Event{
+		{Seq: 1, Body: footnote.ToolResult{CallID: "c", Result: &footnote.StoredResult{ID: "r1", RowCount: 3,
+			Columns: []footnote.Column{{Name: "month", Kind: footnote.KindText}, {Name: "revenue_eur"}}}}},
+		{Seq: 2, Body: footnote.Answered{Text: text, Cites: []footnote.Cite{
+			cite("2025-12", true, "month"), cite("42", false, "n"), cite("2025-12", false, "month"),
+			cite("2025-12-03T10:15:00", false, "sold"),
+		}, Chart: []byte(`{"result":"r1","type":"line","x":"month","y":["revenue_eur"]}`)}},
+	}
+	page, err := export.HTML(footnote.Stream{ID: "conv_1"}, events, func(footnote.StoredResult, int) ([][]any, error) {
+		return [][]any{{"2025-12", int64(1000)}, {"2026-01", int64(7)}, {"2026-02", int64(8)}}, nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"The best was December 2025<sup>", "first sold 3 December 2025, 10:15<sup>", "with 42<sup>", "Not 2025-11.",
+		">December 2025</a></td>", ">January 2026</td>", ">Feb 2026</text>", ">€1,000</text>",
+	} {
+		if !strings.Contains(string(page), want) {
+			t.Errorf("the page does not contain %q", want)
+		}
+	}
+	if t.Failed() {
+		t.Log(string(page[strings.Index(string(page), "<body"):]))
+	}
+}

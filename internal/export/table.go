@@ -12,7 +12,6 @@ import (
 	"io"
 	"iter"
 	"math"
-	"regexp"
 	"strconv"
 	"strings"
 
@@ -43,12 +42,28 @@ func Formats() map[string]Format {
 	}
 }
 
-var plainNumber = regexp.MustCompile(`^[-+]?[0-9]+(\.[0-9]+)?$`)
+// plainNumber reports whether a text is a decimal number with digits around its point, if it has one.
+func plainNumber(s string) bool {
+	if s != "" && (s[0] == '-' || s[0] == '+') {
+		s = s[1:]
+	}
+	whole, fraction, point := strings.Cut(s, ".")
+	return onlyDigits(whole) && (!point || onlyDigits(fraction))
+}
+
+func onlyDigits(s string) bool {
+	for i := range len(s) {
+		if s[i] < '0' || s[i] > '9' {
+			return false
+		}
+	}
+	return s != ""
+}
 
 // Inert escapes a text that a spreadsheet would execute as a formula. A signed number stays unchanged.
 func Inert(s string) string {
 	first := strings.TrimLeft(s, " \ufeff") // a spreadsheet drops a byte order mark at the start of a file
-	if first == "" || plainNumber.MatchString(s) {
+	if first == "" || plainNumber(s) {
 		return s
 	}
 	switch r := []rune(first[:min(4, len(first))])[0]; r {

@@ -38,7 +38,7 @@ func step(req model.Request) offline.Answer {
 	order, unknown := understand(h.Last(), at)
 	switch {
 	case !found:
-		w.Text("I do not know which chart you are looking at, so I did nothing. Open one, and ask again.")
+		w.Text("I don't know which chart you are looking at, so I did nothing. Open one and ask again.")
 	case order == nil:
 		w.decline(req, unknown)
 	default:
@@ -82,11 +82,11 @@ func (w *writer) decline(req model.Request, unknown string) {
 	if unknown != "" {
 		w.Text(" " + unknown)
 	}
-	w.Text(" I can do, for example:\n")
+	w.Text("\n\nYou could ask:\n")
 	n := 0
 	for _, s := range suggestions {
 		if n < 3 && offline.Offered(req.Tools, s.tool) {
-			w.Text("\n- `" + s.said + "`")
+			w.Text("- " + s.said + "\n")
 			n++
 		}
 	}

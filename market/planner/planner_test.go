@@ -537,11 +537,11 @@ func TestMarketQuestions(t *testing.T) {
 		"price of GBPUSD": {"get_current_price", []string{"could not be read"}},
 		"should I buy?": {
 			"", []string{
-				"I did nothing", "- `Draw support and resistance`\n- `Draw a fib from the last high to the last " +
-					"low`\n- `What's coming up today?`",
+				"I did nothing", "You could ask:\n- Draw support and resistance\n- Draw a fib from the last high to the " +
+					"last low\n- What's coming up today?",
 			},
 		},
-		"delete support": {"", []string{"I know no rule for the word `delete` in it."}},
+		"delete support": {"", []string{"I don't understand the word `delete` in it."}},
 	} {
 		c := newChartTalk(t, chartMarket(t, zigzag(wave...)))
 		text := c.ask(said)

@@ -124,7 +124,7 @@ func understand(said string, at chartContext) (r *request, unknown string) {
 			word = strings.Trim(word, ".-'/&")
 			if !k.words[word] && !fillerWords[word] && !strings.EqualFold(word, at.symbol) &&
 				!strings.EqualFold(word, at.timeframe) {
-				return nil, "I know no rule for the word `" + offline.Clip(word) + "` in it."
+				return nil, "I don't understand the word `" + offline.Clip(word) + "` in it."
 			}
 		}
 		return r.read(rest, at)

@@ -14,9 +14,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/anthropics/anthropic-sdk-go/v2"
-	"github.com/anthropics/anthropic-sdk-go/v2/option"
-
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/internal/aside"
 	"github.com/footnotehq/footnote/model"
@@ -158,24 +155,27 @@ func streamed(res *http.Response) bool {
 	return kind != "application/json"
 }
 
-// errPrepared stops the SDK from sending the request it has prepared.
-var errPrepared = errors.New("the request is prepared")
-
-// template returns a model call's request as the SDK builds it: address, headers and credentials. They are
-// the same for all calls, and building them takes longer than sending them.
-func (m *Model) template() (*http.Request, error) {
-	var made *http.Request
-	keep := func(req *http.Request, _ option.MiddlewareNext) (*http.Response, error) {
-		made = req
-		return nil, errPrepared
-	}
-	err := m.client.Post(context.Background(), "v1/messages", nil, nil, option.WithMiddleware(keep))
-	if made == nil {
+// newCall returns the request of a model call without its body. Each call sends a copy.
+func newCall(opts Options, key string) (*http.Request, error) {
+	call, err := http.NewRequest(http.MethodPost, opts.BaseURL+"/v1/messages", nil)
+	if err != nil {
 		return nil, err
 	}
-	made.Header.Set("Content-Type", "application/json")
-	made.Header.Set("Accept", "text/event-stream")
-	return made, nil
+	h := call.Header
+	h.Set("Content-Type", "application/json")
+	h.Set("Accept", "text/event-stream")
+	h.Set("Anthropic-Version", "2026-10-21")
+	h.Set("User-Agent", "footnote")
+	if key != "" {
+		h.Set("Authorization", "Bearer "+key)
+	}
+	if opts.Profile == Compatible {
+		h.Set("Anthropic-Version", "2023-06-01") // the only version that all such servers know
+		if key != "" {
+			h.Set("X-Api-Key", key)
+		}
+	}
+	return call, nil
 }
 
 // post sends the request and waits for the response headers.
@@ -190,7 +190,7 @@ func (m *Model) post(ctx context.Context, body *body) (*http.Response, error) {
 	case err != nil:
 		return nil, err
 	case res.StatusCode >= 400:
-		return nil, m.readError(ctx, res)
+		return nil, readError(res)
 	case res.StatusCode != http.StatusOK:
 		res.Body.Close()
 		return nil, fmt.Errorf("the upstream answered with status %d", res.StatusCode)
@@ -218,20 +218,16 @@ func setOrigin(req *http.Request) {
 	}
 }
 
-// readError returns the SDK's error for an error response. It reads and closes the body.
-func (m *Model) readError(ctx context.Context, res *http.Response) error {
-	res.Body = &boundedBody{io.LimitReader(res.Body, maxErrorBody), res.Body}
-	answer := func(*http.Request, option.MiddlewareNext) (*http.Response, error) { return res, nil }
-	if err := m.client.Post(ctx, "v1/messages", nil, nil, option.WithMiddleware(answer)); err != nil {
-		return err
+// readError reads the start of an error response, and closes its body.
+func readError(res *http.Response) error {
+	defer res.Body.Close()
+	data, _ := io.ReadAll(io.LimitReader(res.Body, maxErrorBody)) // the status says enough
+	e := &statusError{status: res.StatusCode, header: res.Header, body: string(data)}
+	var body struct{ Error errorJSON }
+	if json.Unmarshal(data, &body) == nil { // a gateway may answer with a page
+		e.upstream = body.Error
 	}
-	return fmt.Errorf("the upstream answered with status %d", res.StatusCode)
-}
-
-// boundedBody is a body of which only the start is read.
-type boundedBody struct {
-	io.Reader
-	io.Closer
+	return e
 }
 
 // receive reads the answer.
@@ -314,20 +310,12 @@ func (m *Model) Check(ctx context.Context) error {
 	if m.opts.Profile == Anthropic && m.opts.Model != "" {
 		path += "/" + url.PathEscape(m.opts.Model)
 	}
-	var raw []byte
-	limit := func(req *http.Request, next option.MiddlewareNext) (*http.Response, error) {
-		res, err := next(req)
-		if res != nil {
-			res.Body = &boundedBody{io.LimitReader(res.Body, 4<<20), res.Body}
-		}
-		return res, err
-	}
-	err := m.client.Get(ctx, path, nil, &raw, option.WithMiddleware(limit))
+	err := m.get(ctx, path)
 	if err == nil {
 		return nil
 	}
 	f := classify(ctx, m.opts.Model, err)
-	_, answers := errors.AsType[*anthropic.Error](err)
+	_, answers := errors.AsType[*statusError](err)
 	if m.opts.Profile == Compatible && answers && f.message != sayRefusedKey && f.message != sayForbidden {
 		return nil // few of these servers list their models
 	}
@@ -336,4 +324,25 @@ func (m *Model) Check(ctx context.Context) error {
 		return failed
 	}
 	return err
+}
+
+// get asks the upstream for a resource, and reads of the answer only whether it is JSON.
+func (m *Model) get(ctx context.Context, path string) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, m.opts.BaseURL+"/"+path, nil)
+	if err != nil {
+		return err
+	}
+	req.Header = m.call.Header.Clone()
+	req.Header.Del("Content-Type")
+	req.Header.Set("Accept", "application/json")
+	res, err := m.http.Do(req)
+	if err != nil {
+		return err
+	}
+	if res.StatusCode != http.StatusOK {
+		return readError(res)
+	}
+	defer res.Body.Close()
+	var answer json.RawMessage
+	return json.NewDecoder(io.LimitReader(res.Body, 4<<20)).Decode(&answer)
 }

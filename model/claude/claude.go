@@ -1,10 +1,7 @@
-// Package claude makes model calls over the Messages API, of Anthropic and of other servers that implement
-// it. It is the only package that imports Anthropic's SDK, which it uses for the client, credentials,
-// transport and errors.
-//
-// It does not use the SDK to read answers. It parses the events of a stream itself, from bytes: the text of a
-// delta is already JSON, and goes to readers and into the log without being decoded. scan.go is the fast
-// path, sse.go splits the stream into events, message.go builds the message, block.go its blocks.
+// Package claude makes model calls over the Messages API, of Anthropic and of other servers that implement it. It sends
+// requests with net/http and reads answers itself: the text of a delta is already JSON, and goes to readers and into
+// the log without being decoded. scan.go is the fast path, sse.go splits the stream into events, message.go builds the
+// message, block.go its blocks.
 package claude
 
 import (
@@ -20,9 +17,6 @@ import (
 	"strings"
 	"sync"
 	"time"
-
-	"github.com/anthropics/anthropic-sdk-go/v2"
-	"github.com/anthropics/anthropic-sdk-go/v2/option"
 
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/internal/pause"
@@ -77,9 +71,8 @@ type Options struct {
 // Model calls a Messages API. It implements model.Model and is safe for
 // concurrent use.
 type Model struct {
-	opts   Options // without the key
-	client anthropic.Client
-	call   *http.Request // a model call as the SDK builds it, without a body
+	opts   Options       // without the key
+	call   *http.Request // a model call without its body
 	http   *http.Client
 	prices *price.Table
 	log    *slog.Logger
@@ -110,32 +103,11 @@ func New(opts Options) (*Model, error) {
 		return strings.ReplaceAll(s, key, "***")
 	}
 	m.ctx, m.cancel = context.WithCancel(context.Background())
-	m.client = anthropic.NewClient(clientOptions(opts, key, m.http)...)
 	var err error
-	if m.call, err = m.template(); err != nil {
+	if m.call, err = newCall(opts, key); err != nil {
 		return nil, fmt.Errorf("claude: %w", err)
 	}
 	return m, nil
-}
-
-func clientOptions(opts Options, key string, client *http.Client) []option.RequestOption {
-	out := []option.RequestOption{
-		option.WithoutEnvironmentDefaults(),
-		option.WithoutOpenTelemetry(),
-		option.WithMaxRetries(0), // we retry ourselves: the SDK also repeats calls that cannot succeed
-		option.WithBaseURL(opts.BaseURL),
-		option.WithHTTPClient(client),
-	}
-	if key != "" {
-		out = append(out, option.WithAPIKey(key))
-	}
-	if opts.Profile == Compatible {
-		out = append(out, option.WithHeader("anthropic-version", "2023-06-01"))
-		if key != "" {
-			out = append(out, option.WithHeader("x-api-key", key))
-		}
-	}
-	return out
 }
 
 // complete fills in defaults and validates the rest.

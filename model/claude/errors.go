@@ -11,8 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/anthropics/anthropic-sdk-go/v2"
-
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/model"
 )
@@ -47,6 +45,25 @@ func (e *streamError) Error() string {
 }
 
 func (e *streamError) Unwrap() error { return e.err }
+
+// statusError is a response with an error status.
+type statusError struct {
+	status   int
+	upstream errorJSON // zero if the body says nothing that we know
+	header   http.Header
+	body     string // its start
+}
+
+func (e *statusError) Error() string {
+	text := fmt.Sprintf("the upstream answered with %d %s", e.status, http.StatusText(e.status))
+	if id := e.header.Get("Request-Id"); id != "" {
+		text += ", request " + clip(id, 200)
+	}
+	if e.body != "" {
+		text += ": " + e.body
+	}
+	return text
+}
 
 // failure is a failed attempt, classified.
 type failure struct {
@@ -96,10 +113,11 @@ const (
 
 // classify converts an error of a call to a failure. ctx is the attempt's own.
 func classify(ctx context.Context, model string, err error) *failure {
-	if api, ok := errors.AsType[*anthropic.Error](err); ok {
-		f := byStatus(model, api.StatusCode, string(api.Type()), string(api.ErrorCode()), api.Message)
+	if answer, ok := errors.AsType[*statusError](err); ok {
+		up := answer.upstream
+		f := byStatus(model, answer.status, up.Type, up.Details.Code, up.Message)
 		f.err = fmt.Errorf("model %s: %w", model, err)
-		readHeaders(f, api.Response)
+		readHeaders(f, answer.header)
 		return f
 	}
 	cause := context.Cause(ctx)
@@ -211,17 +229,14 @@ var statuses = map[string]int{
 }
 
 // readHeaders adds what the headers say about retries.
-func readHeaders(f *failure, res *http.Response) {
-	if res == nil {
-		return
-	}
-	switch res.Header.Get("X-Should-Retry") {
+func readHeaders(f *failure, h http.Header) {
+	switch h.Get("X-Should-Retry") {
 	case "true":
 		f.transient = true
 	case "false":
 		f.transient = false
 	}
-	f.after, f.hasAfter = retryAfter(res.Header)
+	f.after, f.hasAfter = retryAfter(h)
 	// A rate limit states when it ends; one without a time may be a spending cap.
 	f.once = f.code == footnote.RateLimited && !f.hasAfter
 }

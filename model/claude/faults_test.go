@@ -120,10 +120,11 @@ func TestFailuresBeforeAnswerAreRetried(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
-			m, s := setup(t, replies(tc.replies...), Options{
-				FirstByte: 300 * time.Millisecond,
-				Idle:      300 * time.Millisecond,
-			})
+			limit := time.Minute
+			if strings.HasPrefix(tc.name, "stall") {
+				limit = time.Second // the second answer must arrive within it
+			}
+			m, s := setup(t, replies(tc.replies...), Options{FirstByte: limit, Idle: limit})
 			live := &recorder{}
 			reply, err := m.Step(t.Context(), ask(user("hi")), live)
 			if got := s.Metrics().Requests; got != tc.tries {
@@ -176,10 +177,11 @@ func TestFailuresWithinAnswerAreNotRetried(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
-			m, s := setup(t, replies(tc.reply, modeltest.Say("never")), Options{
-				FirstByte: 5 * time.Second,
-				Idle:      400 * time.Millisecond,
-			})
+			idle := time.Minute
+			if tc.name == "stall" {
+				idle = time.Second
+			}
+			m, s := setup(t, replies(tc.reply, modeltest.Say("never")), Options{FirstByte: time.Minute, Idle: idle})
 			live := &recorder{}
 			_, err := m.Step(t.Context(), ask(user("hi")), live)
 			e := stepError(t, err)

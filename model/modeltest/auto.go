@@ -144,23 +144,20 @@ func answerText(results []Result) string {
 // cellsOf returns the first cells of a result's rows, at most twenty, as they are written. It returns false
 // if the result has no rows.
 func cellsOf(r Result) ([]string, bool) {
-	var table struct {
-		Rows [][]json.RawMessage `json:"rows"`
-	}
-	if r.IsError || json.Unmarshal([]byte(r.Content), &table) != nil || table.Rows == nil {
+	t, ok := tableOf(r)
+	if !ok {
 		return nil, false
 	}
 	cells := []string{}
-	for _, row := range table.Rows {
+	for _, row := range t.Rows {
+		if t.marked() && len(row) > 0 {
+			row = row[1:]
+		}
 		for _, cell := range row {
 			if len(cells) == 20 {
 				return cells, true
 			}
-			text := string(cell)
-			if strings.HasPrefix(text, `"`) {
-				_ = json.Unmarshal(cell, &text) // it was decoded before
-			}
-			cells = append(cells, text)
+			cells = append(cells, cellText(cell))
 		}
 	}
 	return cells, true

@@ -30,6 +30,13 @@ var builtins = map[string]func(Params) Rule{
 	"analyst": analystRule,
 	"auto":    autoRule,
 	"faults":  faultsRule,
+
+	"marks-all":   marksRule(allMarked),
+	"marks-half":  marksRule(halfMarked),
+	"marks-wrong": marksRule(misstated),
+	"marks-cut":   marksRule(cutMark),
+	"marks-code":  marksRule(markedInCode),
+	"marks-table": marksRule(markedTable),
 }
 
 // Builtins returns the names of the built-in scenarios:
@@ -43,6 +50,9 @@ var builtins = map[string]func(Params) Rule{
 //	         of a table in the schema it receives, or works as analyst if SQL or
 //	         Input was given, or if it receives no schema
 //	faults   fails every other request, each time in a different way
+//
+// Those named marks-… call Tool and state the numbers of its result with marks: all of them, every other one, with
+// figures that are not the cell's, with half a mark at the end, in code, and in a table.
 func Builtins() []string { return slices.Sorted(maps.Keys(builtins)) }
 
 // Builtin returns the rule of a built-in scenario.

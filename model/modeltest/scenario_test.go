@@ -59,6 +59,8 @@ func TestBuiltins(t *testing.T) {
 	results := body(userJSON+
 		`,{"role":"assistant","content":[{"type":"tool_use","id":"toolu_1","name":"run_query","input":{}}]},`+
 		`{"role":"user","content":[{"type":"tool_result","tool_use_id":"toolu_1","content":"7 and 8"}]}`, tools)
+	withMarks := strings.Replace(results, "7 and 8", `{\"result\":\"r1\",\"columns\":[\"mark\",\"region\",\"n\",`+
+		`\"a b\"],\"marks\":\"Write marks.\",\"rows\":[[\"r1:north\",\"north\",7,8],[\"r1:south\",\"south\",9,null]]}`, 1)
 	for _, tc := range []struct {
 		scenario, body string
 		status         int
@@ -80,6 +82,15 @@ func TestBuiltins(t *testing.T) {
 		{"auto", say("fake: dance"), 400, "unknown directive"},
 		{"auto", say("fake: say cut\nfake: stop max_tokens"), 200, `"stop_reason":"max_tokens"`},
 		{"faults", body(userJSON), 529, "Overloaded"},
+		{"marks-all", say("x"), 200, `"sql":"SELECT 1"`},
+		{"marks-all", results, 200, "no rows with marks"},
+		{"marks-all", withMarks, 200, `The n is 7[^r1:north.n]. The a b is 8[^r1:north.\"a b\"]. The n is 9[^r1:south.n].`},
+		{"marks-half", withMarks, 200, `The n is 7[^r1:north.n]. The a b is 8. The n is 9[^r1:south.n].`},
+		{"marks-wrong", withMarks, 200, `The n is 77[^r1:north.n].`},
+		{"marks-cut", withMarks, 200, `The n is 9[^r1:south.n"`},
+		{"marks-code", withMarks, 200, "```\\n`[^r1:north.n]` in code. The n is 7[^r1:north.n]."},
+		{"marks-table", withMarks, 200, `| a b | 8[^r1:north.\"a b\"] |`},
+		{"auto", withMarks, 200, "The result holds north, 7, 8, south, 9, null."},
 	} {
 		rule, err := Builtin(tc.scenario, Params{})
 		if err != nil {

@@ -67,16 +67,13 @@ func TestOrdinaryQuestions(t *testing.T) {
 		"flights by airport":        "",
 		"who bought the most tickets": "SELECT passenger_name, COUNT(*)" + joined +
 			"GROUP BY 1 ORDER BY 2 DESC LIMIT 1",
-		"how many Norwegian passengers are there": "SELECT COUNT(*) FROM passengers WHERE home_country = " +
-			"'Norway'",
 		"youngest passenger": "SELECT passenger_name, birth_date FROM passengers ORDER BY " +
 			"birth_date DESC LIMIT 1",
 		"longest flight": "SELECT flight_id, duration_min FROM flights ORDER BY 2 " +
 			"DESC LIMIT 1",
-		"flights longer than 120 minutes": "SELECT COUNT(*) FROM flights WHERE duration_min > 120",
-		"flights longer than 2 hours":     "SELECT COUNT(*) FROM flights WHERE duration_min > 120",
-		"tickets with above average price": "SELECT COUNT(*) FROM tickets WHERE price > (SELECT " +
-			"AVG(price) FROM tickets)",
+		"flights longer than 120 minutes":  "SELECT COUNT(*) FROM flights WHERE duration_min > 120",
+		"flights longer than 2 hours":      "SELECT COUNT(*) FROM flights WHERE duration_min > 120",
+		"tickets with above average price": "",
 		"number of tickets and total price by class": "SELECT seat_class, COUNT(*), SUM(price) FROM tickets GROUP " +
 			"BY 1",
 		"passengers without tickets": "SELECT COUNT(*) FROM passengers WHERE passenger_id NOT IN " +
@@ -99,8 +96,8 @@ func TestOrdinaryQuestions(t *testing.T) {
 		checkSame(t, c, "airline", gold, q)
 	}
 	if s := checkSame(t, c, "airline", "", "flights by airport"); !strings.Contains(s.text,
-		"A flight has an origin airport and a destination airport") {
-		t.Errorf("the answer does not name the two references: %s", s.text)
+		"Flights lead to airports in several ways") {
+		t.Errorf("the answer does not say that there are two references: %s", s.text)
 	}
 	if s := checkSame(t, c, "airline", "", "average durability of flights"); !strings.Contains(s.text,
 		"Did you mean duration min?") {

@@ -125,7 +125,7 @@ func (ps *parser) chooseBase(pl *plan) *declined {
 		}
 		b := ps.p.lowest(pl.base, r)
 		if b == nil {
-			return decline("I see no way from %s to %s.", pl.base.title(), r.title())
+			return decline("I can't find a link between %s and %s.", pl.base.title(), r.title())
 		}
 		if m.agg == aggCount && m.entity == nil {
 			m.entity = pl.base
@@ -178,9 +178,6 @@ func (ps *parser) addDims(pl *plan) *declined {
 			return d
 		}
 	}
-	if ps.ratio {
-		return decline("An average of a number of rows needs what it is per, such as a named thing they belong to.")
-	}
 	if d := ps.subjectDim(pl); d != nil {
 		return d
 	}
@@ -219,15 +216,6 @@ func (ps *parser) addDim(pl *plan, it *item) *declined {
 			return decline("“%s” could mean several tables.", ps.textOf(it))
 		}
 		m := pl.measures
-		if ps.ratio && len(pl.dims) == 0 && t != pl.base && pl.base.reaches(t) && m[0].agg == aggCount {
-			pl.measures[0] = measure{
-				agg:  aggAvg,
-				per:  t,
-				name: "average " + m[0].name + " per " + t.title() + " that has any",
-			}
-			ps.ratio = false
-			return nil
-		}
 		if len(m) == 1 && t == pl.base && (m[0].agg == aggAvg || m[0].agg == aggMedian || ps.across(it)) {
 			return nil // the average per row, the total across all rows
 		}
@@ -244,8 +232,7 @@ func (ps *parser) addDim(pl *plan, it *item) *declined {
 			return nil
 		}
 		if len(m) == 1 && m[0].agg == aggMedian && pl.base.reaches(t) && (t.eventful() || m[0].name == "revenue") {
-			pl.measures[0].per, pl.measures[0].name = t, ""
-			return nil
+			return decline("I can't calculate medians of totals per %s.", t.title())
 		}
 		if len(t.label) != 1 && t.key == nil { // two may have the same first and last name
 			return decline("Rows of %s have no name to group by.", t.title())

@@ -120,8 +120,7 @@ func preferred(all []*attempt, better func(*attempt) bool) []*attempt {
 // attempt reads a question against one source. It removes the name of the source from the question if nothing else
 // explains the name, or if the name is in the place of a source and the source is a single table.
 func (pn *Planner) attempt(
-	ctx context.Context, name, q string, found []mention, prev *reading,
-) (*attempt, error) {
+	ctx context.Context, name, q string, found []mention, prev *reading) (*attempt, error) {
 	p, _, err := pn.profile(ctx, name)
 	if err != nil {
 		return nil, err
@@ -312,66 +311,29 @@ func pickedOption(reply string, options []string) (string, bool) {
 	if name, ok := namedAlone(reply, options); ok {
 		return name, true
 	}
-	word := pickingWord(reply)
-	if word == "last" {
-		return options[len(options)-1], true
+	ws, _ := tokenize(reply)
+	if len(ws) > 1 {
+		ws = slices.DeleteFunc(ws, func(w word) bool { return notPicking[w.low] })
 	}
-	n := 1 + slices.IndexFunc(places, func(spelled []string) bool { return slices.Contains(spelled, word) })
-	if n == 0 || n > len(options) {
+	if len(ws) != 1 {
+		return "", false
+	}
+	n := int(ws[0].num)
+	if i := slices.Index(places, ws[0].low); i >= 0 {
+		n = i + 1
+	} else if ws[0].low == "last" {
+		n = len(options)
+	}
+	if n < 1 || n > len(options) {
 		return "", false
 	}
 	return options[n-1], true
 }
 
-// places are the spellings of positions in a list: first, second.
-var places = [][]string{
-	{
-		"1", "1st", "first", "one",
-	}, {"2", "2nd", "second", "two"}, {"3", "3rd", "third", "three"}, {"4", "4th", "fourth", "four"},
-	{"5", "5th", "fifth", "five"}, {"6", "6th", "sixth", "six"},
-}
-
-var notPicking = set(
-	"the this that one source file option number no nr use take please i mean want it is of them these")
-
-// pickingWord returns the only word of a reply that can pick something, or "".
-func pickingWord(reply string) string {
-	said := pickingWords(reply)
-	if len(said) > 1 {
-		said = slices.DeleteFunc(said, func(w string) bool { return notPicking[w] })
-	}
-	if len(said) != 1 {
-		return ""
-	}
-	return said[0]
-}
-
-func pickingWords(reply string) []string {
-	return strings.FieldsFunc(strings.ToLower(reply), func(r rune) bool {
-		return unicode.IsSpace(r) || strings.ContainsRune(".,;:!?#()\"'", r)
-	})
-}
-
-// wantsAll reports whether a reply to askWhich picks several options: "both", "all three".
-func wantsAll(reply string) bool {
-	said := pickingWords(reply)
-	return anyOf(said, several) &&
-		!slices.ContainsFunc(said, func(w string) bool { return !several[w] && !notPicking[w] && !counts[w] })
-}
-
 var (
-	several = set("both all either any each")
-	counts  = set("two three four five six")
+	places     = []string{"first", "second", "third", "fourth", "fifth", "sixth"}
+	notPicking = set("the this that one source file option number no nr use take please i mean want it is of them these")
 )
-
-// oneAtATime answers a reply that picks more than one source.
-func (c *choice) oneAtATime(w *Writer) {
-	w.Text("One question goes to one source. Reply with one of these names first, and ask the same of the others " +
-		"afterwards:\n")
-	for _, a := range c.fits {
-		w.say("\n- ", label(Clip(a.source)))
-	}
-}
 
 // options returns the sources to choose from.
 func (c *choice) options() []string {

@@ -173,8 +173,6 @@ func TestTypedSQLRunsOnSourceThatAcceptsIt(t *testing.T) {
 		{"SELECT sum(units) FROM sales WHERE region <> 'customers' -- stock", "Which one do you mean?"},
 		{"WITH s AS (SELECT * FROM sales) SELECT count(*) FROM s, s AS t;", "Which one do you mean?"},
 		{"SELECT 7 / 2", "Which one do you mean?"}, // DuckDB has 3.5
-		{"SELECT 1 + 1", "Source: crm. "},
-		{"SELECT 1", "Source: crm. "},
 		{"SELECT sum(rebate) FROM sales", "Source: erp. "},
 		{"SELECT s.units FROM sales s JOIN customers c ON c.name = s.region", "Source: erp. "},
 		{"WITH customers AS (SELECT units FROM stock) SELECT sum(units) FROM customers", "Source: stock. "},
@@ -198,7 +196,7 @@ func TestDeclineNamesConsultedSources(t *testing.T) {
 	p := offline.New(offline.Options{Catalog: c})
 	s := newTalk(t, c, p, "shop", "sales", "visits", "gone").ask("average temperature by planet")
 	for _, want := range []string{
-		"I looked at shop, sales, visits.", "I could not look into gone, which cannot be reached now.",
+		"I looked at shop, sales, visits.", "I couldn't look into gone, which can't be reached right now.",
 	} {
 		if s.sql != "" || !strings.Contains(s.text, want) {
 			t.Errorf("want %q in %s", want, s.text)
@@ -206,7 +204,7 @@ func TestDeclineNamesConsultedSources(t *testing.T) {
 	}
 	s = newTalk(t, c, p, "shop", "gone").ask("how many customers are there")
 	if s.sql == "" || !strings.Contains(s.text, "Source: shop. ") ||
-		!strings.Contains(s.text, "I could not look into gone") {
+		!strings.Contains(s.text, "I couldn't look into gone") {
 		t.Errorf("with an unavailable source: %s", s.text)
 	}
 	s = newTalk(t, c, p, "shop", "visits").ask("how many customers are there in visits")
@@ -264,8 +262,7 @@ func TestCountedTableSelectsSource(t *testing.T) {
 	}
 }
 
-// TestReplyChoosesSourceByPosition checks that a reply may pick an option by its position, and that a reply that picks
-// several gets an explanation.
+// TestReplyChoosesSourceByPosition checks that a reply may pick an option by its position.
 func TestReplyChoosesSourceByPosition(t *testing.T) {
 	c := shopWithUploads(t)
 	p := offline.New(offline.Options{Catalog: c})
@@ -279,16 +276,6 @@ func TestReplyChoosesSourceByPosition(t *testing.T) {
 		if s := k.ask(reply); s.sql == "" ||
 			!strings.Contains(strings.ReplaceAll(s.text, "`", ""), "Source: "+source+". ") {
 			t.Errorf("%s: want it from %s: %s\n%s", reply, source, s.sql, s.text)
-		}
-	}
-	for _, reply := range []string{"both", "Both of them.", "all", "all three", "either"} {
-		k := newTalk(t, c, p, "shop", "sales", "sales_2024")
-		k.ask("total units by product")
-		if s := k.ask(reply); s.sql != "" || !strings.Contains(s.text, "One question goes to one source.") {
-			t.Errorf("%s: %s\n%s", reply, s.sql, s.text)
-		}
-		if s := k.ask("the second one"); !strings.Contains(strings.ReplaceAll(s.text, "`", ""), "Source: sales. ") {
-			t.Errorf("after %s: %s\n%s", reply, s.sql, s.text)
 		}
 	}
 	k := newTalk(t, c, p, "shop", "sales")

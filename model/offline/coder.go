@@ -100,23 +100,15 @@ var orders = []struct {
 	{"run", 0, 1, 0, regexp.MustCompile(`(?s)^\s*[$!]\s*(.+?)\s*$`)},
 	{"replace", 3, 1, 2, asked(`(?:replace|change)\s+(?:all\s+|every\s+)?` + anyText + `\s+(?:by|with|to)\s+` +
 		anyText + `\s+in\s+(?:the\s+file\s+)?` + fileName + tail)},
-	{"replace", 1, 2, 3, asked(`in\s+` + fileName + `,?\s+(?:replace|change)\s+` + anyText + `\s+(?:by|with|to)\s+` +
-		anyText + tail)},
 	{"write", 2, 1, 0, asked(`(?:write|put|save)\s+` + anyText +
 		`\s+(?:to|into|in)\s+(?:the\s+file\s+|a\s+file\s+)?` + fileName + tail)},
-	{"write", 1, 2, 0, asked(`create\s+(?:the\s+file\s+|a\s+file\s+)?` + fileName +
-		`\s+(?:with|containing)\s+(?:the\s+text\s+)?` + anyText + `\s*$`)},
 	{"list", 0, 0, 0, asked(`(?:list|show|ls)(?:\s+me)?(?:\s+all)?(?:\s+the)?(?:\s+files?)?` +
 		`(?:\s+here|\s+in\s+the\s+workspace)?` + tail)},
-	{"list", 0, 0, 0, asked(`(?:what|which)\s+(?:files?|is|are)` +
-		`(?:\s+(?:files|are|there|here|in\s+(?:here|the\s+workspace|this\s+folder)))*` + tail)},
 	{"list", 1, 0, 0, asked(`(?:list|ls)\s+(?:the\s+)?(?:files\s+)?(?:in\s+|of\s+|named\s+|matching\s+)?` +
 		`(?:the\s+folder\s+)?` + fileName + `(?:\s+files?)?` + tail)},
 	{"find", 2, 1, 0, asked(find + anyText + `\s+in\s+(?:the\s+file\s+)?` + fileName + tail)},
 	{"find", 0, 1, 0, asked(find + anyText + tail)},
 	{"read", 1, 0, 0, asked(`(?:read|open|cat|print|show)\s+(?:me\s+)?(?:the\s+file\s+|file\s+)?` + fileName + tail)},
-	{"read", 1, 0, 0, asked(`what(?:'s|\s+is|\s+does)\s+(?:in\s+)?(?:the\s+file\s+)?` + fileName +
-		`(?:\s+(?:say|contain|hold))?` + tail)},
 }
 
 // asked returns the pattern of a request, which may begin with "please".
@@ -164,60 +156,60 @@ func unquoted(s string) string {
 
 // next returns the next call, or the final text.
 func (o *order) next(h History) (tool string, input map[string]any, words string) {
-	done := func(name string) *Call { return h.Result(name) }
+	if o.kind == "replace" || o.kind == "write" { // a file is read before it is changed
+		switch read := h.Result("Read"); {
+		case read == nil:
+			return "Read", map[string]any{"file_path": o.file}, ""
+		case read.Failed && (o.kind == "replace" || !strings.Contains(read.Content, "There is no file")):
+			return "", nil, "I changed nothing: " + read.Content
+		}
+	}
+	if c := h.Result(o.needs()); c != nil {
+		return "", nil, o.report(c)
+	}
+	return o.needs(), o.input(), ""
+}
+
+// input returns the input of the tool that an order requires.
+func (o *order) input() map[string]any {
 	switch o.kind {
 	case "list":
-		pattern := "**/*"
-		if o.file != "" {
-			if pattern = o.file; !strings.ContainsAny(pattern, "*?[{") {
-				pattern = strings.TrimSuffix(pattern, "/") + "/**"
-			}
+		switch {
+		case o.file == "":
+			return map[string]any{"pattern": "**/*"}
+		case strings.ContainsAny(o.file, "*?[{"):
+			return map[string]any{"pattern": o.file}
 		}
-		if c := done("Glob"); c != nil {
-			return "", nil, listed(c)
-		}
-		return "Glob", map[string]any{"pattern": pattern}, ""
+		return map[string]any{"pattern": strings.TrimSuffix(o.file, "/") + "/**"}
 	case "read":
-		if c := done("Read"); c != nil {
-			return "", nil, shownFile(o.file, c)
-		}
-		return "Read", map[string]any{"file_path": o.file}, ""
+		return map[string]any{"file_path": o.file}
 	case "find":
-		if c := done("Grep"); c != nil {
-			return "", nil, foundLines(o, c)
-		}
 		in := map[string]any{"pattern": regexp.QuoteMeta(o.text), "output_mode": "content", "head_limit": 50}
 		if o.file != "" {
 			in["path"] = o.file
 		}
-		return "Grep", in, ""
+		return in
 	case "run":
-		if c := done("Bash"); c != nil {
-			return "", nil, ranCommand(o, c)
-		}
-		return "Bash", map[string]any{"command": o.text, "description": "Run what was asked for"}, ""
+		return map[string]any{"command": o.text, "description": "Run what was asked for"}
+	case "write":
+		return map[string]any{"file_path": o.file, "content": strings.TrimRight(o.text, "\n") + "\n"}
 	}
-	// A file is read before it is changed.
-	read := done("Read")
-	if read == nil {
-		return "Read", map[string]any{"file_path": o.file}, ""
+	return map[string]any{"file_path": o.file, "old_string": o.text, "new_string": o.instead, "replace_all": true}
+}
+
+// report describes the result of the tool that an order requires.
+func (o *order) report(c *Call) string {
+	switch o.kind {
+	case "list":
+		return listed(c)
+	case "read":
+		return shownFile(o.file, c)
+	case "find":
+		return foundLines(o, c)
+	case "run":
+		return ranCommand(c)
 	}
-	missing := read.Failed && strings.Contains(read.Content, "There is no file")
-	if read.Failed && (o.kind == "replace" || !missing) {
-		return "", nil, "I changed nothing: " + read.Content
-	}
-	if o.kind == "write" {
-		if c := done("Write"); c != nil {
-			return "", nil, changedFile(c)
-		}
-		return "Write", map[string]any{"file_path": o.file, "content": strings.TrimRight(o.text, "\n") + "\n"}, ""
-	}
-	if c := done("Edit"); c != nil {
-		return "", nil, changedFile(c)
-	}
-	return "Edit", map[string]any{
-		"file_path": o.file, "old_string": o.text, "new_string": o.instead, "replace_all": true,
-	}, ""
+	return changedFile(c)
 }
 
 func listed(c *Call) string {
@@ -257,7 +249,7 @@ func foundLines(o *order, c *Call) string {
 	return "I found it here (file, line, text):\n\n" + fenced(c.Content)
 }
 
-func ranCommand(o *order, c *Call) string {
+func ranCommand(c *Call) string {
 	switch {
 	case notApproved(c):
 		return "You did not approve the command, so it was not run."

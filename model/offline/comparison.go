@@ -35,18 +35,6 @@ func (ps *parser) conditions() {
 			ps.between(i)
 			continue
 		}
-		if n, sign := ps.averageBound(i); n > 0 {
-			ps.markUsed(i, i+n)
-			ps.aggs = slices.DeleteFunc(ps.aggs, func(a aggregateAt) bool { return a.at >= i && a.at < i+n })
-			if len(ps.aggs) == 0 && ps.agg == aggAvg {
-				ps.agg = ""
-			}
-			ps.items = append(ps.items, &item{
-				kind: itNumber, lo: i, hi: i + n, cond: filter{op: opCompare, sign: sign, average: true},
-			})
-			i += n - 1
-			continue
-		}
 		sign, n := "", 0
 		for _, c := range comparisons {
 			if m := ps.phrase(i, c.text); m > n {
@@ -86,23 +74,6 @@ func (ps *parser) conditions() {
 // namesColumn reports whether the word at i is the whole name of a column.
 func (ps *parser) namesColumn(i int) bool {
 	return slices.ContainsFunc(ps.linkColumns(i), func(it item) bool { return !it.partial })
-}
-
-// averageBound reads "above average" and "more than the average" at i.
-func (ps *parser) averageBound(i int) (n int, sign string) {
-	for _, c := range comparisons {
-		k := ps.phrase(i, c.text)
-		if k == 0 || c.sign == "=" || k <= n {
-			continue
-		}
-		for ps.at(i+k) == "the" || ps.at(i+k) == "on" {
-			k++
-		}
-		if ps.at(i+k) == "average" || ps.at(i+k) == "mean" {
-			n, sign = k+1, c.sign
-		}
-	}
-	return n, sign
 }
 
 // opposite maps each sign to its negation.

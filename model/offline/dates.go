@@ -14,8 +14,9 @@ type period struct {
 	back     int
 	unit     string
 	words    string // as shown in the reading
-	relative string // "last" or "this" with unit: resolved once the column is known
-	yearless bool   // a month or quarter without its year
+	relative bool   // this unit or the last one, resolved once the column is known
+	last     bool
+	yearless bool // a month or quarter without its year
 	month    int
 	day      int
 	quarter  int
@@ -54,18 +55,6 @@ var partWords = map[string]string{"weekday": "weekday", "weekdays": "weekday", "
 // isRecurring reports whether a bucket is a recurring part, such as the weekday, rather than a period.
 func isRecurring(bucket string) bool {
 	return bucket == "weekday" || bucket == "hour" || bucket == "month of the year"
-}
-
-// seasons maps names to first months, in the northern hemisphere.
-var seasons = map[string]int{"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 12}
-
-func seasonPeriod(y int, name string) period {
-	m := seasons[name]
-	return period{
-		from: day(y, m, 1), to: day(y, m+3, 1),
-		words: name + " " + strconv.Itoa(y) + " (" + time.Month(m).String()[:3] + " to " +
-			time.Month((m+1)%12 + 1).String()[:3] + ")", size: "season",
-	}
 }
 
 var (
@@ -171,12 +160,9 @@ func readMonth(ws []word, at func(int) word) (period, int) {
 		return period{}, 0
 	}
 	i++
-	if d == 0 {
-		n, ok := asDay(at(i))
-		if ordinal := ok && (!at(i).isNum || at(i+1).raw == ""); ordinal || ok && isYear(at, i+1) {
-			d = n
-			i++
-		}
+	if n, ok := asDay(at(i)); d == 0 && ok && isYear(at, i+1) {
+		d = n
+		i++
 	}
 	if at(i).low == "of" || at(i).low == "in" {
 		if isYear(at, i+1) {
@@ -274,11 +260,7 @@ func readDatePhrase(ws []word) (period, int) {
 // readRelative reads "last 6 months", "past year", "this quarter", "last month".
 func readRelative(ws []word) (period, int) {
 	if len(ws) > 0 && (ws[0].low == "today" || ws[0].low == "yesterday") {
-		rel := "this"
-		if ws[0].low == "yesterday" {
-			rel = "last"
-		}
-		return period{relative: rel, unit: "day", size: "day"}, 1
+		return period{relative: true, last: ws[0].low == "yesterday", unit: "day", size: "day"}, 1
 	}
 	if len(ws) < 2 {
 		return period{}, 0
@@ -295,24 +277,13 @@ func readRelative(ws []word) (period, int) {
 			return period{back: n, unit: u, words: fmt.Sprintf("last %d %ss of the data", n, u)}, 3
 		}
 	}
-	if seasons[ws[1].low] > 0 {
-		rel := "this"
-		if back {
-			rel = "last"
-		}
-		return period{relative: rel, unit: ws[1].low, size: "season"}, 2
-	}
 	if back && ws[1].low == "quarter" && len(ws) > 3 && (ws[2].low == "of" || ws[2].low == "in") {
 		if y, ok := asYear(ws[3]); ok {
 			return quarterPeriod(y, 4), 4
 		}
 	}
 	if u, ok := bucketWords[ws[1].low]; ok && u+"ly" != ws[1].low && u != "day" {
-		rel := "this"
-		if back {
-			rel = "last"
-		}
-		return period{relative: rel, unit: u, size: u}, 2
+		return period{relative: true, last: back, unit: u, size: u}, 2
 	}
 	return period{}, 0
 }
@@ -393,7 +364,7 @@ func (p period) withBound(kind string) period {
 // resolve computes the days of a relative period, counted from the latest day in the data, never from today.
 func (p period) resolve(c *column) (period, bool) {
 	last, err := time.Parse(time.DateOnly, c.max)
-	if p.relative == "" && !p.yearless {
+	if !p.relative && !p.yearless {
 		if p.back > 0 && err != nil {
 			return p, false
 		}
@@ -411,22 +382,12 @@ func (p period) resolve(c *column) (period, bool) {
 		return q.withBound(p.bound), true
 	}
 	n := 0
-	if p.relative == "last" {
+	if p.last {
 		n = 1
-	}
-	if first := seasons[p.unit]; first > 0 {
-		if m < first { // the season of this year has not begun
-			y--
-		}
-		return seasonPeriod(y-n, p.unit), true
 	}
 	switch p.unit {
 	case "day":
-		day := last.AddDate(0, 0, -n)
-		return period{
-			from: day.Format(time.DateOnly), to: day.AddDate(0, 0, 1).Format(time.DateOnly),
-			words: day.Format(time.DateOnly), size: "day",
-		}, true
+		return dayPeriod(last.AddDate(0, 0, -n)), true
 	case "year":
 		return yearPeriod(y - n), true
 	case "quarter":

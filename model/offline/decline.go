@@ -112,7 +112,7 @@ var writeAnywhere = regexp.MustCompile(
 
 // refusal answers requests to change data.
 func refusal(q string) (string, bool) {
-	const words = "I only read: nothing can be changed, added or deleted from here, and no SQL was run."
+	const words = "I can only read data, so I can't change, add or delete anything. I ran no query."
 	if writeAnywhere.MatchString(q) {
 		return words, true
 	}
@@ -170,15 +170,15 @@ func withoutData(q string) (string, bool) {
 
 const tooLong = "That is too long for fixed rules: please ask one short question."
 
-const noCauseWords = "The data says what happened, not why, and I will not guess at a cause."
+const noCauseWords = "The data says what happened, not why, and I won't guess at a cause."
 
 // futureOrOpinion answers questions about the future or for opinions, which no database answers.
 func futureOrOpinion(q string) (string, bool) {
 	switch {
 	case futures.MatchString(q):
-		return "I do not predict: the data ends where it ends. I can show how a figure developed so far.", true
+		return "I can't predict the future, but I can show how a figure has developed so far.", true
 	case opinion.MatchString(q):
-		return "That is a judgement, and I only report what the data holds.", true
+		return "That's a judgement call, and I can only report what the data says.", true
 	}
 	return "", false
 }

@@ -41,7 +41,7 @@ func (ps *parser) severalFigures(pl *plan) (d *declined, ok bool) {
 		return nil, false
 	}
 	if n > maxFigures {
-		return decline("I give at most five figures at a time."), true
+		return decline("I can give at most five figures at a time."), true
 	}
 	return ps.measureAll(pl, figs), true
 }

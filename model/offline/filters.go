@@ -328,8 +328,8 @@ func (ps *parser) addPeriods(pl *plan) *declined {
 	if len(its) == 0 {
 		return nil
 	}
-	if d, ok := ps.neverIn(pl, its); ok {
-		return d
+	if slices.ContainsFunc(pl.filters, func(f filter) bool { return f.op == opNever }) {
+		return decline("I can't combine “%s” with something that never happened.", ps.textOf(its[0]))
 	}
 	c := ps.dateFor(pl)
 	if c == nil {
@@ -346,7 +346,7 @@ func (ps *parser) addPeriods(pl *plan) *declined {
 			return decline("I could not tell which days “%s” means.", ps.textOf(it))
 		}
 		resolved = append(resolved, p)
-		if it.period.relative != "" {
+		if it.period.relative {
 			from := "the newest date of the data, "
 			if c.unseen {
 				from = "today, "
@@ -360,11 +360,6 @@ func (ps *parser) addPeriods(pl *plan) *declined {
 			break
 		}
 	}
-	if len(resolved) == 2 {
-		if p, ok := between(resolved[0], resolved[1]); ok {
-			resolved = []period{p}
-		}
-	}
 	if len(resolved) == 1 {
 		pl.filters = append(pl.filters, filter{op: opPeriod, col: c, period: resolved[0]})
 		return nil
@@ -376,62 +371,10 @@ func (ps *parser) addPeriods(pl *plan) *declined {
 		}
 	}
 	pl.filters = append(pl.filters, filter{op: opPeriods, col: c, periods: resolved})
-	if size == "season" || size == "week" {
-		pl.dims = append([]dim{{col: c, bucket: size, periods: resolved}}, pl.dims...)
-		return nil
-	}
 	if !slices.ContainsFunc(pl.dims, func(d dim) bool { return d.bucket != "" }) && pl.kind == kindAggregate {
 		pl.dims = append([]dim{{col: c, bucket: size}}, pl.dims...)
 	}
 	return nil
-}
-
-// between joins "after A" and "before B".
-func between(a, b period) (period, bool) {
-	if a.from == "" {
-		a, b = b, a
-	}
-	if a.to != "" || b.from != "" || a.from == "" || b.to == "" || a.from >= b.to {
-		return period{}, false
-	}
-	return period{from: a.from, to: b.to, words: a.words + " and " + b.words}, true
-}
-
-// neverIn applies the period of "customers without orders in 2026" to the orders.
-func (ps *parser) neverIn(pl *plan, its []*item) (*declined, bool) {
-	for k := range pl.filters {
-		f := &pl.filters[k]
-		if f.op != opNever || ps.ownDate(pl, f.never, its[0]) {
-			continue
-		}
-		c := f.never.mainDate()
-		if c == nil || len(its) != 1 {
-			return decline("I could not tell which date “%s” is about.", ps.textOf(its[0])), true
-		}
-		p, ok := its[0].period.resolve(c)
-		if !ok {
-			return decline("I could not tell which days “%s” means.", ps.textOf(its[0])), true
-		}
-		its[0].done = true
-		f.inner = append(f.inner, filter{op: opPeriod, col: c, period: p})
-		if p.from != "" && p.to != "" {
-			f.words += " in"
-		}
-		f.words += " " + p.words
-		return nil, true
-	}
-	return nil, false
-}
-
-// ownDate reports whether a date of the rows themselves precedes a period: in "books published after 2010 that were
-// never lent", the period applies to the books.
-func (ps *parser) ownDate(pl *plan, never *table, period *item) bool {
-	return slices.ContainsFunc(ps.items, func(it *item) bool {
-		return it.kind == itColumn && it.hi <= period.lo && period.lo-it.hi <= 1 &&
-			slices.ContainsFunc(it.cols, func(c *column) bool {
-				return c.role == roleDate && c.t != never && pl.base.reaches(c.t)
-			})
-	})
 }
 
 // dayAfter returns the day after a day.
@@ -445,8 +388,7 @@ func dayAfter(iso string) string {
 
 // addRanking chooses order and limit, and the groups of compared values.
 func (ps *parser) addRanking(pl *plan) *declined {
-	if pl.kind == kindAggregate &&
-		(len(pl.dims) == 0 || len(pl.dims) == 1 && pl.dims[0].bucket != "" && len(pl.dims[0].periods) == 0) {
+	if pl.kind == kindAggregate && (len(pl.dims) == 0 || len(pl.dims) == 1 && pl.dims[0].bucket != "") {
 		for _, f := range pl.filters {
 			if f.op == opIn && !f.not && len(f.values) > 1 && ps.compare {
 				pl.dims = append(pl.dims, columnDim(f.col))
@@ -486,35 +428,13 @@ func (ps *parser) asksForOne(pl *plan) bool {
 	if ps.each {
 		return false
 	}
-	if ps.which && len(pl.dims) > 0 && !ps.asksForSeveral() || len(pl.dims) == 1 && bucketWords[ps.at(next)] != "" {
+	if ps.which && len(pl.dims) > 0 || len(pl.dims) == 1 && bucketWords[ps.at(next)] != "" {
 		return true
 	}
 	for _, it := range ps.items { // the first noun, if it stands before the ranking word
 		if (it.kind == itTable || it.kind == itColumn) && !it.verb {
 			return it.hi <= ps.orderAt && singular(it) && ps.at(it.hi-1) != plural(ps.at(it.hi-1), 2) &&
 				set("with having has that who")[ps.at(it.hi)]
-		}
-	}
-	return false
-}
-
-// asksForSeveral reports whether "which" or "who" asks for several items: "which customers".
-func (ps *parser) asksForSeveral() bool {
-	for k, w := range ps.ws {
-		if w.low != "which" && w.low != "who" {
-			continue
-		}
-		if w.low == "who" {
-			return ps.at(k+1) == "are" || ps.at(k+1) == "were"
-		}
-		if next := ps.at(k + 1); bucketWords[next] != "" || partWords[next] != "" {
-			return strings.HasSuffix(next, "s") // "which weekday" is one
-		}
-		for _, it := range ps.items {
-			if it.lo > k {
-				last := ps.ws[it.hi-1]
-				return last.low != last.sing
-			}
 		}
 	}
 	return false

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/internal/currency"
 )
 
 // This file completes a reading: it checks that no word was ignored, chooses what a list shows, and names the columns
@@ -13,14 +14,14 @@ import (
 // leftovers declines a question if a word with a meaning was not used.
 func (ps *parser) leftovers(pl *plan) *declined {
 	if ps.second != "" {
-		return decline("I give one figure at a time: ask for the %s first, then for the %s.", aggWords[ps.agg],
+		return decline("I can give only one figure at a time. Ask for the %s first, then for the %s.", aggWords[ps.agg],
 			aggWords[ps.second])
 	}
 	var left []string
 	for _, it := range ps.items {
 		if !it.done && it.kind == itColumn && it.col().role == roleMeasure && len(pl.measures) > 0 &&
 			pl.measures[0].col != nil && !slices.Contains(pl.columns(), it.col()) && !ps.isCovered(pl, it.lo, it.hi) {
-			return decline("I give one figure at a time: ask for %s first, then for “%s”.", pl.measures[0].describe(),
+			return decline("I can give only one figure at a time. Ask for %s first, then for “%s”.", pl.measures[0].describe(),
 				ps.textOf(it))
 		}
 		if !it.done && !it.qual && !ps.isCovered(pl, it.lo, it.hi) {
@@ -258,14 +259,13 @@ func (pl *plan) nameColumns() {
 			m.name = m.describe()
 		}
 		as := m.name
-		switch {
-		case m.agg == aggMargin:
-			as = "gross margin"
-		case m.since != nil:
+		if m.since != nil {
 			as = m.agg + " " + unitTitles[m.in]
 		}
 		if pl.share {
 			as = "share of " + strings.TrimPrefix(as, "number of ") + " percent"
+		} else if currency.InName(as) == "" { // charts and copies of the rows then have it too
+			as = strings.TrimSpace(as + " " + m.currency(pl))
 		}
 		m.as = unique(as)
 	}
@@ -307,9 +307,6 @@ func (m measure) describe() string {
 		return "highest " + what
 	case aggDistinct:
 		return "number of different " + manyOf(what)
-	}
-	if m.per != nil {
-		return m.agg + " " + what + " per " + m.per.title()
 	}
 	return m.agg + " " + what
 }

@@ -70,15 +70,9 @@ func (p *profile) follow(q string, before *plan) (*plan, *declined, int) {
 			ps.used[i] = true
 		}
 	}
-	ps.dates()
-	ps.keywords()
-	ps.conditions()
-	ps.link()
-	ps.linkConditions()
+	ps.find()
 	pl := before.clone()
-	ps.neighbours()
-	ps.negations()
-	ps.groups()
+	ps.connect()
 	if d := ps.merge(pl); d != nil {
 		return nil, d, len(ps.items)
 	}
@@ -118,17 +112,11 @@ func (ps *parser) merge(pl *plan) *declined {
 		default:
 			pl.order, changed = ps.order, true
 		}
-		if ps.which && ps.limit == 0 && len(pl.dims) > 0 &&
-			anySaid(ps.ws, set("one who")) {
+		if ps.which && ps.limit == 0 && len(pl.dims) > 0 && anySaid(ps.ws, set("one who")) {
 			pl.limit = 1 // "which one has the most?"
 		}
 		if pl.kind == kindList && pl.rankBy == nil {
-			if pl.rankBy = pl.base.money(); pl.rankBy == nil {
-				pl.rankBy = pl.base.mainDate()
-			}
-			if pl.rankBy == nil {
-				return decline("I could not tell what to rank by.")
-			}
+			return decline("I could not tell what to rank by.")
 		}
 	}
 	if ps.limit > 0 {
@@ -152,7 +140,7 @@ func (ps *parser) merge(pl *plan) *declined {
 // newMeasure replaces the computed figure.
 func (ps *parser) newMeasure(pl *plan) (*declined, bool) {
 	cols := ps.measureColumns()
-	named := len(cols) > 0 || len(ps.nouns(itRevenue)) > 0 || len(ps.nouns(itProfit)) > 0
+	named := len(cols) > 0 || len(ps.nouns(itRevenue)) > 0
 	aggOnly := ps.agg != "" && !named
 	if !named && !aggOnly {
 		return nil, false
@@ -164,8 +152,9 @@ func (ps *parser) newMeasure(pl *plan) (*declined, bool) {
 	if fresh.kind == kindList || len(fresh.measures) == 0 {
 		return decline("I could not tell what to compute."), false
 	}
-	for _, c := range append(pl.dimColumns(), filterColumns(pl.filters)...) {
-		if !fresh.base.reaches(c.t) {
+	kept := &plan{dims: pl.dims, filters: pl.filters, base: fresh.base}
+	for _, t := range (&sqlWriter{pl: kept}).tables() {
+		if !fresh.base.reaches(t) {
 			return decline("%s cannot be split like that.", UpperFirst(fresh.measures[0].describe())), false
 		}
 	}
@@ -175,37 +164,10 @@ func (ps *parser) newMeasure(pl *plan) (*declined, bool) {
 	return nil, true
 }
 
-func (pl *plan) dimColumns() []*column {
-	var out []*column
-	for _, d := range pl.dims {
-		switch {
-		case d.col != nil:
-			out = append(out, d.col)
-		case d.entity != nil && d.entity.key != nil:
-			out = append(out, d.entity.key)
-		}
-	}
-	return out
-}
-
-func filterColumns(fs []filter) []*column {
-	var out []*column
-	for _, f := range fs {
-		if f.col != nil {
-			out = append(out, f.col)
-		}
-	}
-	return out
-}
-
 // newDims replaces the groups, or adds to them if the question says so.
 func (ps *parser) newDims(pl *plan) (*declined, bool) {
 	if pl.kind == kindList && ps.hasGroups() {
-		if len(pl.dims) > 0 {
-			return decline("I could not tell what to compute by that."), false
-		}
-		pl.kind, pl.show, pl.rankBy = kindAggregate, nil, nil
-		pl.measures = []measure{{agg: aggCount, name: countName(pl.base)}}
+		return decline("I could not tell what to compute by that."), false
 	}
 	fresh := &plan{p: ps.p, base: pl.base, measures: slices.Clone(pl.measures)}
 	if d := ps.addDims(fresh); d != nil {
@@ -230,9 +192,6 @@ func (ps *parser) newDims(pl *plan) (*declined, bool) {
 		}
 	}
 	pl.limit, pl.order, pl.single, pl.compare, pl.having = 0, 0, false, false, nil
-	if pl.share && len(pl.shareOf) == 0 && !ps.share && !add {
-		pl.share = true
-	}
 	return nil, true
 }
 

@@ -67,8 +67,8 @@ func TestAbbreviatedHeadersAndMissingValues(t *testing.T) {
 
 func TestAverageRowsPerOtherRow(t *testing.T) {
 	c := surgery(t)
-	checkSame(t, c, "surgery", "SELECT 1.0 * COUNT(*) / COUNT(DISTINCT pet_id) FROM visits",
-		"visits per pet on average")
+	checkSame(t, c, "surgery", "", "visits per pet on average")
+	checkSame(t, c, "surgery", "", "average number of visits per pet")
 	checkSame(t, c, "surgery", "SELECT COUNT(*) FROM visits WHERE cost > 60 AND status = 'done'", "visits over 60",
 		"how many of those were done?")
 }

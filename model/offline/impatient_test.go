@@ -71,7 +71,7 @@ func TestHelpAndUnsupportedComputations(t *testing.T) {
 	for q, want := range map[string]string{
 		"help":         "I answer simple questions",
 		"help please!": "I answer simple questions",
-		"correlation between quantity and total value": "I do not compute correlations",
+		"correlation between quantity and total value": "I can't calculate correlations",
 	} {
 		s := checkSame(t, c, "vendas", "", q)
 		if !strings.Contains(s.text, want) || strings.Count(s.text, "\n- ") != 3 {

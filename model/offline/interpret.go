@@ -13,9 +13,7 @@ func (ps *parser) interpret() (*plan, *declined) {
 		p: ps.p, chart: ps.chart, order: ps.order, limit: ps.limit, share: ps.share, compare: ps.compare,
 		single: ps.which && ps.limit == 0,
 	}
-	ps.neighbours()
-	ps.negations()
-	ps.groups()
+	ps.connect()
 	ps.rankedBy()
 	if d := ps.chooseMeasure(pl); d != nil {
 		return nil, d
@@ -24,13 +22,19 @@ func (ps *parser) interpret() (*plan, *declined) {
 		return nil, d
 	}
 	for _, step := range []func(*plan) *declined{
-		ps.addDims, ps.addFilters, ps.addPeriods, ps.addRanking, ps.addShare, ps.leftovers,
-	} {
+		ps.addDims, ps.addFilters, ps.addPeriods, ps.addRanking, ps.addShare, ps.leftovers} {
 		if d := step(pl); d != nil {
 			return nil, d
 		}
 	}
 	return ps.finish(pl)
+}
+
+// connect lets the items of a question refer to each other.
+func (ps *parser) connect() {
+	ps.neighbours()
+	ps.negations()
+	ps.groups()
 }
 
 // periodWith reads "the day with the highest downtime" as "which day has the highest downtime".
@@ -171,7 +175,7 @@ func (ps *parser) unusedNegation() *declined {
 			for at > 0 && !negationWords[ps.at(at)] {
 				at--
 			}
-			return decline("I could not tell what “%s” takes away here.", ps.ws[at].raw+" … "+ps.textOf(it))
+			return decline("I could not tell what “%s” leaves out here.", ps.ws[at].raw+" … "+ps.textOf(it))
 		}
 	}
 	return nil
@@ -350,27 +354,21 @@ func (ps *parser) chooseMeasure(pl *plan) *declined {
 		it.done = true
 		return pl.count(it.table())
 	}
-	if ps.sold && len(cols) == 0 && len(ps.nouns(itRevenue)) == 0 {
-		return ps.bestSelling(pl)
-	}
 	if ps.duration {
 		if m, ok := ps.durationMeasure(); ok {
 			pl.measures, pl.base = []measure{m}, m.col.t
 			return nil
 		}
-		return decline("I found no column of durations, and no two dates, to tell from how long that is.")
+		return decline("I found no column of durations and no pair of dates that would tell how long that takes.")
 	}
-	if ps.agg == aggAvg && len(cols) == 0 && ps.isRowsPer() {
-		ps.ratio = true
-		return ps.countMeasure(pl)
+	if ps.agg == aggAvg && len(cols) == 0 && (ps.howMany >= 0 || ps.isRowsPer()) {
+		return decline("I can't average a number of rows. Ask for the number by group.")
 	}
 	if ps.howMany >= 0 && (ps.agg == aggCount || ps.agg == aggDistinct) || ps.agg == aggDistinct {
 		return ps.countMeasure(pl)
 	}
-	for _, kind := range []int{itRevenue, itProfit} {
-		if its := ps.nouns(kind); len(its) > 0 && (len(cols) == 0 || cols[0].lo > its[0].lo) {
-			return ps.moneyMeasure(pl, its[0])
-		}
+	if its := ps.nouns(itRevenue); len(its) > 0 && (len(cols) == 0 || cols[0].lo > its[0].lo) {
+		return ps.moneyMeasure(pl, its[0])
 	}
 	if len(cols) > 0 && !ps.onlyShowsColumns(cols, tables) {
 		return ps.columnMeasure(pl, cols[0])
@@ -422,7 +420,7 @@ func (ps *parser) countMeasure(pl *plan) *declined {
 	}
 	it.done = true
 	if it.kind == itRevenue {
-		return decline("I do not know what to count as “%s”.", ps.textOf(it))
+		return decline("I don't know what to count as “%s”.", ps.textOf(it))
 	}
 	if it.kind == itTable {
 		pl.base = it.table()
@@ -459,7 +457,7 @@ func (ps *parser) countColumn(pl *plan, it *item) *declined {
 		pl.count(c.t)
 		it.done = false // it still names the date or the condition
 	case it.partial && headWords[c.words[len(c.words)-1]]:
-		return decline("I do not know what to count as “%s”.", ps.textOf(it))
+		return decline("I don't know what to count as “%s”.", ps.textOf(it))
 	case c.noneValue() != "" && ps.agg != aggDistinct:
 		pl.measures = []measure{{agg: aggCount, name: countName(c.t)}}
 		pl.filters = append(pl.filters, c.isNotNone()...)
@@ -531,22 +529,12 @@ func (ps *parser) conditioned() *table {
 	return ps.p.tables[0]
 }
 
-// rowTable returns the table whose rows "how many cats" counts. For a lookup table, which has only a key and a name,
-// this is the only table that refers to it.
+// rowTable returns the table whose rows "how many cats" counts, unless it only names the kinds of other rows.
 func (t *table) rowTable() *table {
-	if len(t.cols) != 2 || t.key == nil || len(t.label) != 1 {
-		return t
+	if len(t.cols) == 2 && t.key != nil {
+		return nil
 	}
-	by := filtered(t.p.tables, func(o *table) bool {
-		return slices.ContainsFunc(o.parents, func(e edge) bool { return e.to.t == t })
-	})
-	switch len(by) {
-	case 0:
-		return t
-	case 1:
-		return by[0]
-	}
-	return nil
+	return t
 }
 
 // pieces returns what "items sold" counts: the quantity on the lines, not the lines.

@@ -156,8 +156,6 @@ func (ps *parser) singleKeyword(i int) {
 		(ps.at(i-2) == "over" || ps.at(i-2) == "across") && !ps.p.words[w.sing]:
 		ps.bucket = bucketWords[w.sing] // "over the quarters"
 		ps.markUsed(i-2, i+1)
-	// "annual fee" for Jahresbeitrag
-	// "day tickets" are a kind of ticket, not groups by day
 	case bucketWords[w.low] != "" && ps.isCompoundPart(i):
 		ps.used[i] = true // "annual fee" for Jahresbeitrag
 	case bucketWords[w.low] != "" && ps.qualifiesRows(i):

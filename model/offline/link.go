@@ -13,7 +13,6 @@ const (
 	itPeriod
 	itNumber // a comparison with a number
 	itRevenue
-	itProfit
 )
 
 // item is a run of words [lo, hi) and its meaning.
@@ -329,7 +328,7 @@ func (ps *parser) linkValues(i int) []item {
 	return []item{best}
 }
 
-// codedValues proposes values that have another form than the word at i: f for women, France for the French.
+// codedValues proposes the codes that the word at i stands for: f for women.
 func (ps *parser) codedValues(i int, consider func(v *value, n, score int)) {
 	w := ps.ws[i]
 	for name, words := range valueSynonyms {
@@ -338,16 +337,6 @@ func (ps *parser) codedValues(i int, consider func(v *value, n, score int)) {
 				if slices.Contains(v.col.words, name) && len(v.words) == 1 {
 					consider(v, 1, 50)
 				}
-			}
-		}
-	}
-	if len(ps.p.values[w.stem]) > 0 {
-		return
-	}
-	for _, form := range append([]string{demonyms[w.low], demonyms[w.sing]}, countryOf[w.low]...) {
-		for _, v := range ps.p.values[stem(strings.SplitN(form, " ", 2)[0])] {
-			if form != "" && fold(v.text) == form {
-				consider(v, 1, 48)
 			}
 		}
 	}
@@ -408,23 +397,11 @@ var strongGrammar = set(
 	`a an the of to for from in on at with is are was were be by per each every no not and or all how what which who ` +
 		`when where`)
 
-// linkMoney proposes revenue and profit if no column has that name.
+// linkMoney proposes revenue if no column has that name.
 func (ps *parser) linkMoney(i int) []item {
 	w := ps.ws[i]
 	if revenueWords[w.sing] || (moneyIn[w.low] || moneyOut[w.low]) && ps.p.balance() != nil {
 		return []item{{kind: itRevenue, lo: i, hi: i + 1, score: 44}}
-	}
-	lo := i
-	if w.low == "gross" && i+1 < len(ps.ws) {
-		w = ps.ws[i+1]
-		i++
-	}
-	if w.sing == "profit" && i+1 < len(ps.ws) && ps.ws[i+1].sing == "margin" {
-		i++
-		w = ps.ws[i]
-	}
-	if w.sing == "margin" || w.sing == "profit" {
-		return []item{{kind: itProfit, lo: lo, hi: i + 1, score: 44}}
 	}
 	return nil
 }
@@ -449,10 +426,9 @@ func (ps *parser) context(it item) int {
 		if it.kind == itColumn && it.score < 58 && it.hi-it.lo == 1 &&
 			slices.ContainsFunc(it.cols, func(c *column) bool {
 				return ps.named[c.t] && (c.role == roleDimension || c.role == roleMeasure) && it.exact
-			}) &&
-			slices.ContainsFunc(ps.linkValues(it.lo), func(v item) bool {
-				return v.hi == it.hi && !slices.ContainsFunc(v.cols, func(c *column) bool { return ps.named[c.t] })
-			}) {
+			}) && slices.ContainsFunc(ps.linkValues(it.lo), func(v item) bool {
+			return v.hi == it.hi && !slices.ContainsFunc(v.cols, func(c *column) bool { return ps.named[c.t] })
+		}) {
 			return 30 // a column of the table in question, before a value of another one
 		}
 		k := it.lo - 1

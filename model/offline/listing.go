@@ -108,9 +108,7 @@ func (w *Writer) writeTable(res Result, pl *plan, last bool) {
 			measure := pl != nil &&
 				(pl.kind == kindAggregate && c >= len(pl.dims) || pl.kind == kindList && pl.isMeasure(res.Columns[c]))
 			w.Text("| ")
-			w.Cell(res, r, c, measure,
-				pl != nil && pl.kind == kindAggregate &&
-					(pl.share || len(pl.measures) == 1 && pl.measures[0].agg == aggMargin))
+			w.Cell(res, r, c, measure, pl != nil && pl.kind == kindAggregate && pl.share)
 			w.Text(" ")
 		}
 		w.Text("|\n")
@@ -139,7 +137,8 @@ func heading(pl *plan, as string) string {
 			}
 		}
 		for _, m := range pl.measures {
-			if m.as == as && strings.ReplaceAll(fold(m.name), " ", "_") == as {
+			plain := strings.TrimSuffix(as, "_"+strings.ToLower(m.currency(pl)))
+			if m.as == as && strings.ReplaceAll(fold(m.name), " ", "_") == plain {
 				return Clip(m.name)
 			}
 		}

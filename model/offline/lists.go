@@ -27,8 +27,7 @@ func (ps *parser) columnList(pl *plan) (*declined, bool) {
 			cols++
 		}
 	}
-	if !and || cols == 0 ||
-		!ps.list && !anySaid(ps.ws, set("their its of")) {
+	if !and || cols == 0 || !ps.list && !anySaid(ps.ws, set("their its of")) {
 		return nil, false
 	}
 	return ps.listNamed(pl, named), true

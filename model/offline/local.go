@@ -132,9 +132,7 @@ func (p *profile) local(h History, seen *browserData) (*reading, *neededCall) {
 	if asksForTables(q) {
 		return &reading{say: func(w *Writer) {
 			w.Text("These files are open, as tables:\n")
-			for _, t := range p.tables {
-				w.echo("- " + t.summary() + "\n")
-			}
+			w.tables(p)
 		}}, nil
 	}
 	if isSQL(q) {
@@ -225,9 +223,8 @@ func (p *profile) unseenDate(seen *browserData) *neededCall {
 		if c.role == roleDate && !seen.requested[columnLookup{"get_column_stats", c.t.name, c.name}] {
 			return &neededCall{
 				"get_column_stats", map[string]any{
-					"thought": "See until when the data reaches.",
-					"table":   c.t.name,
-					"column":  c.name,
+					"thought": "See until when the data reaches.", "table": c.t.name,
+					"column": c.name,
 				},
 			}
 		}

@@ -79,7 +79,7 @@ func (ps *parser) columnMeasure(pl *plan, it *item) *declined {
 		return decline("Adding up %s makes no sense; ask for the average instead.", c.title())
 	}
 	if ps.conflict {
-		return decline("I can only look at one end at a time: ask for the highest or for the lowest.")
+		return decline("I can look at only one end at a time. Ask for the highest or the lowest.")
 	}
 	pl.measures = []measure{{agg: agg, col: c}}
 	pl.base = c.t
@@ -163,9 +163,6 @@ func (ps *parser) durationMeasure() (measure, bool) {
 		return measure{}, false
 	}
 	end, start, named := ps.endDate(near)
-	if c := unitOf(near, ps.durationIn); c != nil {
-		return measure{agg: agg, col: c}, true
-	}
 	for _, t := range near {
 		if named {
 			break
@@ -194,8 +191,7 @@ var unitTitles = map[string]string{"d": "days", "h": "hours", "min": "minutes", 
 
 // isDuration reports whether a column holds lengths of time.
 func (c *column) isDuration() bool {
-	return c.role == roleMeasure &&
-		(anyOf(c.words, set("duration length")) || unitRatio(c.unit(), "s") > 0)
+	return c.role == roleMeasure && (anyOf(c.words, set("duration length")) || unitRatio(c.unit(), "s") > 0)
 }
 
 // endDate returns the date at which something ended, and the one at which it began: the date that the question names,
@@ -219,17 +215,6 @@ func (ps *parser) endDate(near []*table) (end, start *column, named bool) {
 	return nil, nil, false
 }
 
-// unitOf returns the only column named like a unit of time: days, nights.
-func unitOf(tables []*table, unit string) *column {
-	var found []*column
-	for _, t := range tables {
-		found = append(found, t.find(func(c *column) bool {
-			return unit != "" && c.role == roleMeasure && slices.Equal(splitName(c.name), []string{unit})
-		})...)
-	}
-	return onlyOne(found)
-}
-
 // otherMeasure handles questions that name no column to compute with.
 func (ps *parser) otherMeasure(pl *plan, cols, tables []*item) *declined {
 	t := ps.nearTable()
@@ -237,21 +222,12 @@ func (ps *parser) otherMeasure(pl *plan, cols, tables []*item) *declined {
 		t = ps.nouns(itTable)[0].table()
 	}
 	if ps.conflict {
-		return decline("I can only look at one end at a time: ask for the first or for the last.")
+		return decline("I can look at only one end at a time. Ask for the first or the last.")
 	}
 	if ps.best {
 		return decline(bestByWhat) // the best product can be the one that sells most or the one that is rated highest
 	}
 	spend := ps.hasSpendWord()
-	brought := anySaid(ps.ws, earnVerbs)
-	if its := ps.nouns(itPeriod); (len(its) > 1 || brought) && ps.compare && len(tables) == 0 && ps.agg == "" &&
-		!spend && ps.prev == nil {
-		if m, ok := ps.p.revenue(); ok {
-			pl.measures, pl.base = []measure{m}, m.col.t
-			pl.notes = append(pl.notes, "no figure was named, so revenue")
-			return nil
-		}
-	}
 	if c := t.adjectiveColumn(ps.rankCols); c != nil && (ps.agg == aggAvg || ps.agg == aggMedian) {
 		pl.measures, pl.base = []measure{{agg: ps.agg, col: c}}, c.t // "hottest zone on average"
 		return nil
@@ -344,8 +320,7 @@ func (ps *parser) hasSpendWord() bool {
 func (t *table) money() *column {
 	for _, name := range moneyColumns {
 		for _, c := range t.cols {
-			if c.role == roleMeasure && slices.Contains(c.names(), name) &&
-				!slices.Contains(c.words, "unit") {
+			if c.role == roleMeasure && slices.Contains(c.names(), name) && !slices.Contains(c.words, "unit") {
 				return c
 			}
 		}
@@ -369,13 +344,14 @@ func (ps *parser) tableMoney(pl *plan, t *table, spend bool) *declined {
 			return nil
 		}
 	}
+	if ps.prev != nil && len(ps.prev.measures) == 1 && ps.prev.measures[0].col != nil && !spend && ps.agg != "" &&
+		(t == nil || t.money() == nil || len(ps.nouns(itTable)) == 0) {
+		m := ps.prev.measures[0]
+		m.agg, m.per, m.name = ps.agg, nil, ""
+		pl.measures, pl.base = []measure{m}, m.col.t
+		return nil
+	}
 	if t == nil || t.money() == nil {
-		if ps.prev != nil && len(ps.prev.measures) == 1 && ps.prev.measures[0].col != nil && !spend {
-			m := ps.prev.measures[0]
-			m.agg, m.per, m.name = ps.agg, nil, ""
-			pl.measures, pl.base = []measure{m}, m.col.t
-			return nil
-		}
 		if named := ps.nouns(itTable); ps.agg == aggSum && len(named) > 0 &&
 			ps.ws[named[0].hi-1].low == ps.ws[named[0].hi-1].sing && named[0].score < 45 {
 			// "total rent" does not count leases
@@ -388,13 +364,6 @@ func (ps *parser) tableMoney(pl *plan, t *table, spend bool) *declined {
 			return nil
 		}
 		return decline("I could not tell what to compute: name the figure.")
-	}
-	if ps.prev != nil && len(ps.nouns(itTable)) == 0 && !spend && ps.agg != "" && len(ps.prev.measures) == 1 &&
-		ps.prev.measures[0].col != nil {
-		m := ps.prev.measures[0]
-		m.agg, m.per, m.name = ps.agg, nil, ""
-		pl.measures, pl.base = []measure{m}, m.col.t
-		return nil
 	}
 	c := t.money()
 	pl.measures, pl.base = []measure{{agg: ps.aggOr(aggSum), col: c}}, t
@@ -440,8 +409,5 @@ func (ps *parser) asList(pl *plan) (*declined, bool) {
 	}
 	return nil, false
 }
-
-// earnVerbs ask for revenue if two things are compared and no figure is named.
-var earnVerbs = set("bring brings brought earn earns earned generate generates generated sell sells sold")
 
 var spendWords = set(`spent spend spending expenditure paid billed bill billing invoiced cost costs worth`)

@@ -62,38 +62,3 @@ func (w *sqlWriter) parts(m measure) (inner, agg string) {
 	}
 	return w.value(m), strings.ToUpper(m.agg) + "(%s)"
 }
-
-// medianPer returns the median of the sums over the rows of each entity, such as the revenue of orders and not of their
-// lines.
-func (w *sqlWriter) medianPer() string {
-	m := w.pl.measures[0]
-	q := func(s string) string { return w.dialect.Quote(s) }
-	dims, group := w.dims()
-	ref := w.col(w.pl.base.refTo(m.per))
-	inner := "SELECT " + strings.Join(append(dims, "SUM("+w.value(m)+") AS "+q("v")), ", ") + w.source() +
-		w.where(ref+" IS NOT NULL", w.value(m)+" IS NOT NULL") +
-		" GROUP BY " + strings.Join(append(group, ref), ", ")
-	var names []string
-	for _, d := range w.pl.dims {
-		names = append(names, q(d.as))
-	}
-	outer := &sqlWriter{pl: w.pl, dialect: w.dialect, wrapped: true, bare: w.bare}
-	median := w.dialect.Median.Of(q("v"))
-	from := "(" + inner + ") AS " + q("each")
-	where := ""
-	if median == "" {
-		part := ""
-		if len(names) > 0 {
-			part = "PARTITION BY " + strings.Join(names, ", ")
-		}
-		median = "AVG(" + q("v") + ")"
-		from = "(SELECT *, ROW_NUMBER() OVER (" + strings.TrimSpace(part+" ORDER BY "+q("v")) + ") AS " + q("k") +
-			", COUNT(*) OVER (" + part + ") AS " + q("n") + " FROM " + from + ") AS " + q("numbered")
-		where = " WHERE " + w.middle(q("k"), q("n"))
-	}
-	sql := "SELECT " + strings.Join(append(names, median+" AS "+q(m.as)), ", ") + " FROM " + from + where
-	if len(names) > 0 {
-		sql += " GROUP BY " + strings.Join(names, ", ")
-	}
-	return sql + outer.order()
-}

@@ -2,35 +2,27 @@ package offline
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/footnotehq/footnote"
 )
 
-// This file computes revenue and profit if no column has that name.
+// This file computes revenue if no column has that name.
 
-// moneyMeasure returns revenue or profit, if no column has that name.
+// moneyMeasure returns revenue, if no column has that name.
 func (ps *parser) moneyMeasure(pl *plan, it *item) *declined {
 	it.done = true
-	if c := ps.p.balance(); c != nil && it.kind == itRevenue {
+	if c := ps.p.balance(); c != nil {
 		return ps.flow(pl, c, moneyOut[ps.at(it.lo)])
 	}
-	said := ps.textOf(it)
 	m, ok := ps.p.revenue()
-	if it.kind == itProfit {
-		m, ok = ps.p.profit(strings.Contains(fold(said), "margin"))
-		if !ok {
-			return decline("There are no costs of what is sold in the data, so I cannot give “%s”.", said)
-		}
-	} else if ok && ps.agg != "" && ps.agg != aggCount {
-		m.agg = ps.agg
-	}
 	if !ok {
+		said := ps.textOf(it)
 		return &declined{
 			reason: "There is nothing in the data that I can read as “" + said + "”.",
 			words:  []string{said},
 		}
 	}
+	m.agg = ps.aggOr(m.agg)
 	pl.measures, pl.base = []measure{m}, m.col.t
 	return nil
 }
@@ -135,29 +127,6 @@ func (t *table) product() (measure, bool) {
 		return measure{}, false
 	}
 	return measure{agg: aggSum, times: qty, col: price, name: "revenue"}, true
-}
-
-// profit returns the measure for profit, or for the margin. It needs the unit cost, on the line or in a table that the
-// line refers to.
-func (p *profile) profit(margin bool) (measure, bool) {
-	for _, t := range p.tables {
-		m, ok := t.product()
-		if !ok {
-			continue
-		}
-		for c := range p.columns() {
-			name := strings.Join(c.words, " ")
-			if c.role == roleMeasure && (name == "cost" || name == "unit cost") && t.reaches(c.t) {
-				m.less = c
-				m.name = "gross profit"
-				if margin {
-					m.agg, m.name = aggMargin, "gross margin in percent"
-				}
-				return m, true
-			}
-		}
-	}
-	return measure{}, false
 }
 
 // sellingWords are names of tables whose rows are sales.

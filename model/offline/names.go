@@ -91,8 +91,7 @@ func isForeign(w string) bool {
 	}
 	return slices.ContainsFunc([]string{
 		"ungen", "ung", "heiten", "keiten", "keit", "schaft", "schaften", "datum", "nummer", "betrag", "preis", "zahl",
-		"eur",
-	}, func(end string) bool {
+		"eur"}, func(end string) bool {
 		return len(w) > len(end)+1 && strings.HasSuffix(w, end)
 	})
 }

@@ -2,6 +2,8 @@ package offline
 
 import (
 	"fmt"
+	"iter"
+	"maps"
 	"slices"
 	"strings"
 
@@ -40,12 +42,10 @@ type parser struct {
 	busy       bool            // ranked by how much happened: busiest
 	conflict   bool            // the question asks for both the highest and the lowest
 	named      map[*table]bool // tables that nouns of the question name
-	ratio      bool            // the question asks for the average number of rows
 	second     string          // a second aggregate, which the plan cannot contain
 	aggs       []aggregateAt   // all aggregates, with their positions
 	extremes   bool            // highest and lowest are figures, not rankings
 	often      bool            // the question asks how often something was done
-	sold       bool            // ranked by the pieces sold
 	best       bool            // ranked by “best”, which needs a figure
 	negAt      []int
 }
@@ -83,13 +83,6 @@ func (ps *parser) phrase(i int, text string) int {
 	return n
 }
 
-// compoundNouns are pairs of words that mean only the second.
-var compoundNouns = map[string]string{
-	"support ticket": "ticket", "sale order": "order", "purchase order": "order", "customer order": "order",
-	"product item": "product", "hotel booking": "booking", "room booking": "booking", "help desk": "ticket",
-	"client account": "account", "customer account": "account",
-}
-
 // compounds splits and joins words as the schema writes them: "signed up" is signup, "unpaid" is not paid.
 func (p *profile) compounds(ws []word) []word {
 	var out []word
@@ -101,13 +94,6 @@ func (p *profile) compounds(ws []word) []word {
 				len(joined.low) > 4 {
 				joined.stop = w.stop
 				out = append(out, joined)
-				i++
-				continue
-			}
-			if _, ok := compoundNouns[w.sing+" "+n.sing]; ok && p.words[n.sing] && !p.words[w.sing] &&
-				len(p.values[w.stem]) == 0 {
-				n.stop = w.stop
-				out = append(out, n)
 				i++
 				continue
 			}
@@ -197,7 +183,7 @@ func (ps *parser) correct() {
 
 func (ps *parser) known(w word) bool {
 	if filler[w.low] || grammar[w.low] || keywords[w.low] || operations[w.low] || operations[w.sing] || noTypo[w.low] ||
-		noTypo[w.sing] || months[w.low] > 0 || seasons[w.low] > 0 || bucketWords[w.sing] != "" || knownWords(w) ||
+		noTypo[w.sing] || months[w.low] > 0 || bucketWords[w.sing] != "" || knownWords(w) ||
 		revenueWords[w.sing] ||
 		ps.p.words[w.low] || ps.p.words[w.sing] || ps.p.valueWords[w.low] || ps.p.valueWords[w.sing] ||
 		len(synonym[w.low]) > 0 ||
@@ -215,9 +201,7 @@ func (ps *parser) known(w word) bool {
 // knownWords reports whether a word is in the lexicon, so that it is never a typo.
 func knownWords(w word) bool {
 	return lightVerbs[w.low] || verbNouns[w.low] != nil || peopleWords[w.low] || peopleWords[w.sing] ||
-		demonyms[w.low] != "" || demonyms[w.sing] != "" ||
-		rankAdjectives[w.low].columns != "" ||
-		partWords[w.low] != ""
+		rankAdjectives[w.low].columns != "" || partWords[w.low] != ""
 }
 
 // nearest returns the only known word that a typo can mean, or "".
@@ -248,17 +232,11 @@ func (ps *parser) nearest(w word) string {
 		}
 		try(name + "s")
 	}
-	for name := range keywords {
-		try(name)
-	}
-	for name := range revenueWords {
-		try(name)
-	}
-	for name := range months {
-		try(name)
-	}
-	for name := range bucketWords {
-		try(name)
+	for _, names := range []iter.Seq[string]{
+		maps.Keys(keywords), maps.Keys(revenueWords), maps.Keys(months), maps.Keys(bucketWords)} {
+		for name := range names {
+			try(name)
+		}
 	}
 	if bestD <= limit && !many {
 		return best // words of values are tried only if nothing else is as near
@@ -301,16 +279,21 @@ var noTypo = set(
 
 // parse reads a whole question.
 func (ps *parser) parse() (*plan, *declined) {
-	ps.dates()
-	ps.keywords()
-	ps.conditions()
-	ps.link()
-	ps.linkConditions()
+	ps.find()
 	pl, d := ps.interpret()
 	if d != nil && d.reason != "" {
 		d.words = ps.unknown()
 	}
 	return pl, d
+}
+
+// find gives each word its meaning.
+func (ps *parser) find() {
+	ps.dates()
+	ps.keywords()
+	ps.conditions()
+	ps.link()
+	ps.linkConditions()
 }
 
 // unknown returns the words that mean nothing to the planner.
@@ -424,7 +407,6 @@ func byColumns(names string) func(*parser) {
 }
 
 func byUse(ps *parser)    { ps.busy = true }
-func bySales(ps *parser)  { ps.sold = true }
 func byBest(ps *parser)   { ps.best = true }
 func byTenure(ps *parser) { ps.tenure = true }
 
@@ -469,11 +451,9 @@ var rules = slices.Concat(
 	phrases(setRank(1, byColumns("population")), "least populous"),
 	phrases(setRank(-1, byUse), "most popular, most common, most frequent, most often, most frequently, most active"),
 	phrases(setRank(1, byUse), "least popular, least common, least frequent, least often, least active"),
-	phrases(setRank(-1, bySales), "best selling, top selling, best sellers, best seller, bestsellers, bestselling, "+
-		"most sold"),
-	phrases(setRank(1, bySales), "worst selling, least sold"),
-	phrases(setRank(-1, byBest), "best"),
-	phrases(setRank(1, byBest), "worst"),
+	phrases(setRank(-1, byBest), "best, best selling, top selling, best sellers, best seller, bestsellers, "+
+		"bestselling, most sold"),
+	phrases(setRank(1, byBest), "worst, worst selling, least sold"),
 	phrases(setRank(-1, nil), "most, highest, largest, biggest, greatest, top"),
 	phrases(setRank(1, nil), "least, lowest, smallest, fewest, bottom, tiniest"),
 	phrases(func(ps *parser, _ int) { ps.never = true }, "never"),

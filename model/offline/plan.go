@@ -11,7 +11,7 @@ const (
 	kindRaw // SQL that the user typed
 )
 
-// Aggregates. All but count, distinct and margin are SQL's own names in lower case.
+// Aggregates. All but count and distinct are SQL's own names in lower case.
 const (
 	aggCount    = "count"
 	aggSum      = "sum"
@@ -20,7 +20,6 @@ const (
 	aggMin      = "min"
 	aggMax      = "max"
 	aggDistinct = "distinct"
-	aggMargin   = "margin"
 )
 
 // plan is a question as the planner understood it: a small algebra that can be written in every dialect.
@@ -76,7 +75,6 @@ type measure struct {
 	agg     string
 	col     *column
 	times   *column // col * times
-	less    *column // times * (col - less): profit
 	since   *column // time from since to col
 	in      string  // unit of that time: d, h, min or s
 	entity  *table  // counted: rows of this table, each once
@@ -88,12 +86,11 @@ type measure struct {
 
 // dim is a grouping of results: a column, a period of a date, an entity.
 type dim struct {
-	col     *column
-	entity  *table
-	bucket  string
-	periods []period // named periods to compare, instead of calendar buckets
-	as      string
-	name    string
+	col    *column
+	entity *table
+	bucket string
+	as     string
+	name   string
 }
 
 func (d dim) same(o dim) bool { return d.col == o.col && d.entity == o.entity && d.bucket == o.bucket }
@@ -117,12 +114,10 @@ type filter struct {
 	sign      string // of a comparison: > >= < <= = between
 	num, num2 float64
 	unit      string // of the numbers, until the column is known
-	average   bool   // compared with the average of the column
 	period    period
 	periods   []period
 	never     *table
-	inner     []filter // of never: conditions on the other table's rows
-	words     string   // for the reading
+	words     string // for the reading
 }
 
 // path returns the references from t to another table, each from a row to the one row it refers to, or nil if there is
@@ -201,7 +196,7 @@ func (pl *plan) columns() []*column {
 		}
 	}
 	for _, m := range pl.measures {
-		add(m.col, m.times, m.less, m.since)
+		add(m.col, m.times, m.since)
 	}
 	for _, d := range pl.dims {
 		add(d.col)

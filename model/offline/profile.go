@@ -1,6 +1,7 @@
 package offline
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/internal/currency"
 	"github.com/footnotehq/footnote/source"
 )
 
@@ -35,8 +37,6 @@ type profile struct {
 	values     map[string][]*value // by the stem of their first word
 	words      map[string]bool     // every word of the schema, for typos
 	valueWords map[string]bool     // every word of the values, for typos
-
-	tablesOnly *profile // without the views; nil if there are only views, or none
 }
 
 type table struct {
@@ -89,6 +89,7 @@ type column struct {
 	yes        string // of a boolean kept as texts: the one that means yes
 	year       bool   // whole numbers that are years
 	signed     bool   // numbers below and above 0
+	currency   string // the ISO code of the currency that its name or its comment names
 }
 
 // value is one text found in the data.
@@ -198,7 +199,11 @@ func newProfile(ctx context.Context, name string, src source.Source) (*profile, 
 	}
 	p := emptyProfile(name, src.Dialect())
 	columns := 0
-	for _, st := range schema.Tables {
+	tables := filtered(schema.Tables, func(t source.Table) bool { return !t.View })
+	if len(tables) == 0 {
+		tables = schema.Tables // views over tables would make questions ambiguous
+	}
+	for _, st := range tables {
 		if len(p.tables) == profileTables || columns+len(st.Columns) > profileColumns && len(p.tables) > 0 {
 			break
 		}
@@ -224,20 +229,7 @@ func newProfile(ctx context.Context, name string, src source.Source) (*profile, 
 		p.tables[0].findNouns()
 	}
 	p.index()
-	p.setTablesOnly()
 	return p, nil
-}
-
-// setTablesOnly creates the profile without views, for questions that name no view.
-func (p *profile) setTablesOnly() {
-	tables := filtered(p.tables, func(t *table) bool { return !t.schema.View })
-	if len(tables) == 0 || len(tables) == len(p.tables) {
-		return
-	}
-	only := emptyProfile(p.source, p.dialect)
-	only.version, only.tables = p.version, tables
-	only.index()
-	p.tablesOnly = only
 }
 
 func newTable(p *profile, st source.Table) *table {
@@ -246,7 +238,8 @@ func newTable(p *profile, st source.Table) *table {
 		if i == profileColumns {
 			break
 		}
-		c := &column{t: t, name: sc.Name, kind: sc.Kind, core: coreName(sc.Name), nullable: true, declared: sc.Nullable}
+		c := &column{t: t, name: sc.Name, kind: sc.Kind, core: coreName(sc.Name), nullable: true, declared: sc.Nullable,
+			currency: cmp.Or(currency.InName(sc.Name), currency.InText(sc.Comment))}
 		core := splitName(c.core)
 		for k, w := range splitName(sc.Name) {
 			if optionalWords[w] || k >= len(core) || len(w) == 1 && len(core) > 1 {

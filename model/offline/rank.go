@@ -14,9 +14,6 @@ func (ps *parser) rankedList(pl *plan, t *table) *declined {
 		return decline("I could not tell what to rank.")
 	}
 	c := t.rankColumn(ps.rankCols)
-	if c == nil && strings.HasPrefix(strings.Join(ps.rankCols, " "), "duration") {
-		c = t.measuredIn("min")
-	}
 	if c == nil && ps.tenure {
 		c = t.mainDate()
 	}
@@ -29,9 +26,6 @@ func (ps *parser) rankedList(pl *plan, t *table) *declined {
 // rankColumn returns the only column of a table that matches one of the words.
 func (t *table) rankColumn(names []string) *column {
 	for _, name := range names {
-		if name == "@date" {
-			return t.mainDate()
-		}
 		found := t.find(func(c *column) bool {
 			return c.role == roleMeasure && anyOf(c.names(), map[string]bool{name: true, singular(name): true})
 		})
@@ -93,8 +87,7 @@ func (t *table) adjectiveColumn(names []string) *column {
 func (t *table) ageDate() *column {
 	for _, name := range []string{
 		"birth", "born", "founded", "built", "established", "opened", "published", "released", "manufactured", "jahr",
-		"baujahr", "year",
-	} {
+		"baujahr", "year"} {
 		if c := onlyOne(t.find(func(c *column) bool {
 			return (c.role == roleDate || c.year) &&
 				(slices.Contains(splitName(c.name), name) || c.means(map[string]bool{name: true}))
@@ -166,33 +159,6 @@ func (ps *parser) rankedColumn() *column {
 		return nil
 	}
 	return its[0].col()
-}
-
-// bestSelling ranks products by the number of pieces sold. If the question names no product, it ranks the only table
-// that the lines of sales refer to.
-func (ps *parser) bestSelling(pl *plan) *declined {
-	for _, t := range ps.p.tables {
-		m, ok := t.product()
-		if !ok {
-			continue
-		}
-		pl.base, pl.measures = t, []measure{{agg: aggSum, col: m.times}}
-		if len(ps.nouns(itTable)) > 0 || len(ps.nouns(itColumn)) > 0 || ps.hasGroups() {
-			return nil
-		}
-		var sold []*table
-		for _, e := range t.parents {
-			if !e.to.t.event() {
-				sold = append(sold, e.to.t)
-			}
-		}
-		if len(sold) != 1 {
-			return decline("I could not tell what is sold.")
-		}
-		pl.dims = []dim{{entity: sold[0]}}
-		return nil
-	}
-	return decline("Best selling by what? There is no number of pieces in the data; name the figure to rank by.")
 }
 
 // eventsOf returns the tables of which "the busiest" and "the most popular" count the rows: those that refer to t, or t

@@ -91,8 +91,6 @@ func (p *profile) namesakes(c *column) bool {
 func (m measure) reading(pl *plan) string {
 	s := m.name
 	switch {
-	case m.times != nil && m.less != nil:
-		s += " = " + m.times.name + " × (" + m.col.name + " − " + m.less.name + ")"
 	case m.times != nil:
 		s += " = " + m.times.name + " × " + m.col.name
 	case m.col != nil && m.name == "revenue":
@@ -107,9 +105,6 @@ func (m measure) reading(pl *plan) string {
 }
 
 func (f filter) comparisonWords() string {
-	if f.average {
-		return f.sign + " the average of all"
-	}
 	if f.sign == "between" {
 		return "between " + formatNumber(f.num) + " and " + formatNumber(f.num2)
 	}

@@ -106,6 +106,8 @@ type Result struct {
 	Rows      [][]any  `json:"rows"`
 	Count     int      `json:"row_count"`
 	Truncated bool     `json:"truncated"`
+
+	currency func(row, col int) string // the ISO code of a cell's currency, or ""; may be nil
 }
 
 // ParseResult reads the table that a call returned.
@@ -170,6 +172,15 @@ func Figure(f float64) string {
 	case a < 1:
 		digits = 3
 	}
+	s := grouped(f, digits)
+	if digits == 6 {
+		s = strings.TrimRight(s, "0")
+	}
+	return s
+}
+
+// grouped formats a number with a fixed number of decimals.
+func grouped(f float64, digits int) string {
 	s := strconv.FormatFloat(math.Abs(f), 'f', digits, 64)
 	whole, dec, _ := strings.Cut(s, ".")
 	var b strings.Builder
@@ -181,9 +192,6 @@ func Figure(f float64) string {
 			b.WriteByte(',')
 		}
 		b.WriteByte(c)
-	}
-	if digits == 6 {
-		dec = strings.TrimRight(dec, "0")
 	}
 	if dec != "" {
 		b.WriteString("." + dec)
@@ -225,9 +233,15 @@ func (w *Writer) Cell(res Result, row, col int, measure, percent bool) {
 	}
 	f, ok := Number(v)
 	_, isText := v.(string)
+	code := ""
+	if res.currency != nil {
+		code = res.currency(row, col)
+	}
 	switch {
 	case measure && ok && percent:
 		text = strconv.FormatFloat(f, 'f', 1, 64) + "%"
+	case measure && ok && code != "":
+		text = amount(res, f, col, code)
 	case measure && ok && hasDecimals(res, col):
 		text = Figure2(f)
 	case measure && ok:
@@ -265,6 +279,9 @@ func (pn *Planner) writeAnswer(ctx context.Context, w *Writer, h History, r *rea
 		w.Text("\n\n")
 		w.writeReading(r)
 		return
+	}
+	if r.plan != nil {
+		res.currency = r.plan.currencies(res)
 	}
 	switch {
 	case r.plan == nil || r.plan.kind == kindRaw:
@@ -317,7 +334,7 @@ func (w *Writer) writeFigure(pl *plan, res Result) {
 		w.Text("There is no value: no row with a " + m.noun() + " matches.")
 		return
 	}
-	number := cell{res, 0, len(res.Columns) - 1, true, pl.share || m.agg == aggMargin}
+	number := cell{res, 0, len(res.Columns) - 1, true, pl.share}
 	f, _ := lastFigure(res)
 	switch {
 	case pl.share:
@@ -441,7 +458,7 @@ func nameless(pl *plan, res Result, row int) bool {
 
 // figure returns the cell of a row that the text describes.
 func (pl *plan) figure(res Result, row int) cell {
-	return cell{res, row, pl.figureColumn(res), true, pl.share || pl.measures[0].agg == aggMargin}
+	return cell{res, row, pl.figureColumn(res), true, pl.share}
 }
 
 // figureColumn returns the result's column that the text describes: that of the first measure.
@@ -468,15 +485,16 @@ func (w *Writer) writePeriods(pl *plan, res Result) {
 		w.say(" has **", pl.figure(res, hi), "**.")
 	default:
 		w.Text(" was highest " + preposition(d.bucket))
-		w.writeTied(pl, res, hi)
+		w.writeNames(pl, res, equalRows(res, pl.figureColumn(res), hi))
+		w.say(" with **", pl.figure(res, hi), "**")
 		if hasGaps(res, d.bucket) {
 			w.Text(". Some " + d.bucket +
 				"s between the first and the last have no rows, so none is called the lowest.")
 			break
 		}
 		w.Text(" and lowest " + preposition(d.bucket))
-		w.writeTied(pl, res, lo)
-		w.Text(".")
+		w.writeNames(pl, res, equalRows(res, pl.figureColumn(res), lo))
+		w.say(" with **", pl.figure(res, lo), "**.")
 	}
 	w.writeTable(res, pl, true)
 }
@@ -490,21 +508,6 @@ func preposition(bucket string) string {
 		return "at hour "
 	}
 	return "in "
-}
-
-// writeTied writes the periods with the same figure as one row.
-func (w *Writer) writeTied(pl *plan, res Result, row int) {
-	same := equalRows(res, pl.figureColumn(res), row)
-	for i, r := range same[:min(3, len(same))] {
-		if i > 0 {
-			w.Text(" and ")
-		}
-		w.writeLabels(pl, res, r)
-	}
-	if len(same) > 3 {
-		w.Text(" and more " + pl.dims[0].bucket + "s")
-	}
-	w.say(" with **", pl.figure(res, row), "**")
 }
 
 // hasGaps reports whether a period between the first and the last of a result has no row.

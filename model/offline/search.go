@@ -128,8 +128,7 @@ func (h *History) search(req model.Request) (a Answer, ok bool) {
 		w.Text("No search can be run at this point. Please ask again.")
 	case c == nil:
 		return ToolCall(*h, searchTool, map[string]any{
-			"query":   s.words,
-			"table":   s.table,
+			"query": s.words, "table": s.table,
 			"thought": cut("Searching "+s.table+" for "+s.words, 300),
 		}), true
 	default:

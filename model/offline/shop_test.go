@@ -43,10 +43,6 @@ var gold = []struct{ question, sql string }{
 		"SELECT COUNT(*) FROM orders WHERE ordered_at >= '2026-01-01' AND ordered_at < '2026-04-01'",
 	},
 	{
-		"orders after 1 Jan 2026 and before 1 March 2026",
-		"SELECT COUNT(*) FROM orders WHERE ordered_at >= '2026-01-02' AND ordered_at < '2026-03-01'",
-	},
-	{
 		"orders in the last 3 months",
 		"SELECT COUNT(*) FROM orders WHERE date(ordered_at) > date('2026-10-31', '-3 months')",
 	},
@@ -94,11 +90,6 @@ var gold = []struct{ question, sql string }{
 		"SELECT COUNT(*) FROM customers WHERE id NOT IN (SELECT customer_id FROM orders)",
 	},
 	{
-		"customers without orders in 2026",
-		"SELECT COUNT(*) FROM customers WHERE id NOT IN (SELECT customer_id FROM orders WHERE ordered_at >= " +
-			"'2026-01-01')",
-	},
-	{
 		"how many customers ordered in 2026",
 		"SELECT COUNT(DISTINCT customer_id) FROM orders WHERE ordered_at >= '2026-01-01'",
 	},
@@ -119,18 +110,11 @@ var gold = []struct{ question, sql string }{
 		"SELECT " + revenue + lines + "WHERE o.status NOT IN ('returned', 'cancelled')",
 	},
 	{
-		"Which category has the best gross margin?",
-		"SELECT p.category, 100.0 * SUM(i.quantity * (i.unit_price - p.cost)) / " + revenue + lines +
-			"GROUP BY 1 ORDER BY 2 DESC LIMIT 1",
-	},
-	{"gross profit by category", "SELECT p.category, SUM(i.quantity * (i.unit_price - p.cost))" + lines + "GROUP BY 1"},
-	{
 		"compare web and mobile by revenue",
 		"SELECT o.channel, " + revenue + lines + "WHERE o.channel IN ('web', 'mobile') GROUP BY 1",
 	},
 	{"revenue 2025 vs 2026", "SELECT strftime('%Y', o.ordered_at), " + revenue + lines + "GROUP BY 1"},
 	{"average revenue per customer", "SELECT " + revenue + " / COUNT(DISTINCT c.id)" + lines},
-	{"average number of orders per customer", "SELECT 1.0 * COUNT(*) / COUNT(DISTINCT customer_id) FROM orders"},
 	{"products cheaper than 20", "SELECT COUNT(*) FROM products WHERE price < 20"},
 	{"products more expensive than 100", "SELECT COUNT(*) FROM products WHERE price > 100"},
 	{"most expensive product", "SELECT name, price FROM products ORDER BY price DESC LIMIT 1"},

@@ -30,13 +30,13 @@ func (w *sqlWriter) col(c *column) string {
 	if w.multi {
 		name = w.dialect.Quote(c.t.name) + "." + name
 	}
-	if c.epoch == 0 {
-		return name
-	}
-	if c.epoch == 1 {
+	switch c.epoch {
+	case 1:
 		return w.dialect.FromSeconds.Of(name)
+	case 1000:
+		return w.dialect.FromMilliseconds.Of(name)
 	}
-	return w.dialect.FromMilliseconds.Of(name)
+	return name
 }
 
 func (w *sqlWriter) label(t *table) string {
@@ -98,14 +98,7 @@ func (w *sqlWriter) condition(f filter) string {
 		}
 		return s
 	case opCompare:
-		s = w.col(f.col) + " " + f.sign + " " + formatNumber(f.num)
-		if f.average {
-			all := &sqlWriter{pl: w.pl, dialect: w.dialect}
-			s = w.col(f.col) + " " + f.sign + " (SELECT AVG(" + all.col(f.col) + ") FROM " + f.col.t.from() + ")"
-		}
-		if f.sign == "between" {
-			s = w.col(f.col) + " BETWEEN " + formatNumber(f.num) + " AND " + formatNumber(f.num2)
-		}
+		s = w.col(f.col) + f.comparison()
 	case opPeriod:
 		s = w.period(f)
 	case opPeriods:
@@ -123,6 +116,14 @@ func (w *sqlWriter) condition(f filter) string {
 		return "NOT (" + s + ")"
 	}
 	return s
+}
+
+// comparison returns the sign and the number of a comparison.
+func (f filter) comparison() string {
+	if f.sign == "between" {
+		return " BETWEEN " + formatNumber(f.num) + " AND " + formatNumber(f.num2)
+	}
+	return " " + f.sign + " " + formatNumber(f.num)
 }
 
 func (w *sqlWriter) inList(f filter) string {
@@ -196,9 +197,6 @@ func (w *sqlWriter) neverExists(f filter) string {
 	}
 	last := path[len(path)-1]
 	sql += " WHERE " + inner.col(last.from) + " = " + inner.col(last.to)
-	for _, g := range f.inner {
-		sql += " AND " + inner.condition(g)
-	}
 	sql += ")"
 	if f.not {
 		return strings.TrimPrefix(sql, "NOT ")
@@ -244,8 +242,6 @@ func (w *sqlWriter) joinedLeft(t *table) bool {
 // value returns the expression of a measure without its aggregate.
 func (w *sqlWriter) value(m measure) string {
 	switch {
-	case m.times != nil && m.less != nil:
-		return w.col(m.times) + " * (" + w.col(m.col) + " - " + w.col(m.less) + ")"
 	case m.times != nil:
 		return w.col(m.times) + " * " + w.col(m.col)
 	case m.since != nil:
@@ -264,10 +260,6 @@ func (w *sqlWriter) value(m measure) string {
 // measure returns an aggregate as SQL.
 func (w *sqlWriter) measure(m measure) string {
 	switch {
-	case m.agg == aggMargin:
-		return "100.0 * SUM(" + w.value(m) + ") / SUM(" + w.col(m.times) + " * " + w.col(m.col) + ")"
-	case m.agg == aggAvg && m.per != nil && m.col == nil:
-		return "1.0 * COUNT(*) / COUNT(DISTINCT " + w.col(w.pl.base.refTo(m.per)) + ")"
 	case m.agg == aggAvg && m.per != nil:
 		return "1.0 * SUM(" + w.value(m) + ") / COUNT(DISTINCT " + w.col(w.pl.base.refTo(m.per)) + ")"
 	case m.agg == aggMedian:
@@ -290,7 +282,6 @@ func (w *sqlWriter) tables() []*table {
 	for _, m := range w.pl.measures {
 		add(m.col)
 		add(m.times)
-		add(m.less)
 		if m.entity != nil && m.entity != w.pl.base && w.pl.base.refTo(m.entity) == m.entity.key {
 			ts = append(ts, m.entity)
 		}
@@ -373,8 +364,6 @@ func (w *sqlWriter) withEquals() string {
 func (w *sqlWriter) groups() string {
 	ms := w.pl.measures
 	switch {
-	case len(ms) == 1 && ms[0].agg == aggMedian && ms[0].per != nil:
-		return w.medianPer()
 	case w.dialect.Median == "" && slices.ContainsFunc(ms, func(m measure) bool { return m.agg == aggMedian }):
 		return w.middleOfRows()
 	}
@@ -401,13 +390,6 @@ func (w *sqlWriter) dims() (sel, group []string) {
 	for _, d := range w.pl.dims {
 		as := " AS " + w.dialect.Quote(d.as)
 		switch {
-		case len(d.periods) > 0:
-			e := "CASE"
-			for _, p := range d.periods {
-				e += " WHEN " + w.period(filter{op: opPeriod, col: d.col, period: p}) + " THEN " + quoteText(p.words)
-			}
-			e += " END"
-			sel, group = append(sel, e+as), append(group, e)
 		case d.bucket != "":
 			e := w.bucket(d.col, d.bucket)
 			sel, group = append(sel, e+as), append(group, e)
@@ -477,11 +459,7 @@ func (w *sqlWriter) finish(sql string, group []string) string {
 		sql += " GROUP BY " + strings.Join(group, ", ")
 	}
 	if pl.having != nil {
-		sql += " HAVING " + w.measure(pl.measures[0]) + " " + pl.having.sign + " " + formatNumber(pl.having.num)
-		if pl.having.sign == "between" {
-			sql = strings.TrimSuffix(sql, "between "+formatNumber(pl.having.num)) + "BETWEEN " +
-				formatNumber(pl.having.num) + " AND " + formatNumber(pl.having.num2)
-		}
+		sql += " HAVING " + w.measure(pl.measures[0]) + pl.having.comparison()
 	}
 	return sql + w.order()
 }
@@ -502,9 +480,7 @@ func (w *sqlWriter) order() string {
 	switch {
 	case pl.order != 0:
 		byMeasure(pl.order < 0)
-	case isRecurring(pl.dims[0].bucket) && w.wrapped:
-		keys = append(keys, "")
-	case isRecurring(pl.dims[0].bucket):
+	case isRecurring(pl.dims[0].bucket) && !w.wrapped:
 		keys = append(keys, w.dialect.Parts[pl.dims[0].bucket].Order.Of(w.moment(pl.dims[0].col)))
 	case pl.dims[0].bucket != "":
 	case len(pl.dims) == 1 && len(pl.measures) > 0:

@@ -8,35 +8,12 @@ import (
 // The subject of a question may not be a noun of the schema: "who", "people", or what a verb stands for ("the most
 // borrowed books" are books by their loans).
 
-// person returns the table of people nearest to a base: "who" asks for its rows. If two are equally near, it returns
-// none.
-func (p *profile) person(base *table) *table {
-	var best *table
-	dist, tie := 99, false
-	for _, t := range p.tables {
-		if !t.ofPeople() || !base.reaches(t) {
-			continue
-		}
-		switch d := len(base.path(t)); {
-		case d < dist:
-			best, dist, tie = t, d, false
-		case d == dist:
-			tie = true
-		}
-	}
-	if tie {
-		return nil
-	}
-	return best
-}
-
 func (t *table) ofPeople() bool {
 	last := t.words[max(len(t.words)-1, 0):][0]
 	if personTables[last] || anyOf(english(last), personTables) {
 		return true
 	}
-	if len(t.p.tables) == 1 &&
-		(t.personNoun() != "" || anyOf(t.nouns, personTables)) {
+	if len(t.p.tables) == 1 && (t.personNoun() != "" || anyOf(t.nouns, personTables)) {
 		return true
 	}
 	return slices.ContainsFunc(t.cols, func(c *column) bool {
@@ -129,8 +106,9 @@ func (ps *parser) personDim(pl *plan) (dim, bool) {
 	if !ps.who || pl.base == nil {
 		return dim{}, false
 	}
-	if t := ps.p.person(pl.base); t != nil && (t != pl.base || len(ps.p.tables) > 1) {
-		return dim{entity: t}, t != pl.base
+	people := filtered(ps.p.tables, func(t *table) bool { return t.ofPeople() && t != pl.base && pl.base.reaches(t) })
+	if len(people) == 1 {
+		return dim{entity: people[0]}, true
 	}
 	if c := pl.base.personColumn(); c != nil {
 		return columnDim(c), true

@@ -116,11 +116,7 @@ func (p *profile) testedSuggestions(ctx context.Context, src source.Source) ([]s
 			out = append(out, q)
 		}
 	}
-	if len(out) >= minHints {
-		return out, nil
-	}
-	more, err := p.statements(ctx, src)
-	return append(out, more...), err
+	return out, nil
 }
 
 // firstRow returns the first row of a statement, or nil if it has none or takes too long. An error means that the
@@ -139,37 +135,8 @@ func firstRow(ctx context.Context, src source.Source, sql string) ([]any, error)
 	return res.Rows[0], nil
 }
 
-// minHints is the minimum number of suggestions for a source that has rows.
-const minHints = 3
-
-// statements returns questions in SQL, for a source about which nothing can be asked in words.
-func (p *profile) statements(ctx context.Context, src source.Source) ([]string, error) {
-	var out []string
-	for _, t := range p.tables {
-		for _, q := range []string{
-			"SELECT * FROM " + t.from() + t.p.dialect.First(10), "SELECT COUNT(*) FROM " + t.from(),
-			"SELECT DISTINCT * FROM " + t.from() + t.p.dialect.First(10),
-		} {
-			row, err := firstRow(ctx, src, q)
-			if err != nil {
-				return nil, err
-			}
-			if row != nil && t.rows > 0 {
-				out = append(out, q)
-			}
-		}
-		if len(out) >= minHints {
-			break
-		}
-	}
-	return out, nil
-}
-
 // candidates returns questions of several kinds, the most useful first.
 func (p *profile) candidates() []string {
-	if p.tablesOnly != nil {
-		p = p.tablesOnly
-	}
 	tables := slices.Clone(p.tables)
 	slices.SortStableFunc(tables, func(a, b *table) int { return b.interest() - a.interest() })
 	var trend, top, share, groups, counts []string

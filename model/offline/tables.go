@@ -44,17 +44,22 @@ func (pn *Planner) tables(ctx context.Context, sources []string, def string) (*r
 				w.Text("\n")
 			}
 			w.echo(Clip(p.source) + " has these tables:\n")
-			for _, t := range p.tables[:min(maxTables, len(p.tables))] {
-				w.echo("- " + t.summary() + "\n")
-			}
-			if len(p.tables) > maxTables {
-				w.Text("- and more\n")
-			}
+			w.tables(p)
 		}
 		if len(away) > 0 {
 			w.echo("\n" + unavailableText(away))
 		}
 	}}, nil
+}
+
+// tables lists the tables of a source.
+func (w *Writer) tables(p *profile) {
+	for _, t := range p.tables[:min(maxTables, len(p.tables))] {
+		w.echo("- " + t.summary() + "\n")
+	}
+	if len(p.tables) > maxTables {
+		w.Text("- and more\n")
+	}
 }
 
 // summary returns a table's name and columns.

@@ -5,10 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"reflect"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/footnotehq/footnote/internal/spelling"
 	"github.com/footnotehq/footnote/source"
@@ -59,10 +57,6 @@ func (pn *Planner) understand(ctx context.Context, sources []string, questions [
 	for i, q := range questions {
 		last := i == len(questions)-1
 		if r != nil && r.choice != nil {
-			if wantsAll(q.text) {
-				r = &reading{source: r.source, question: r.question, choice: r.choice, say: r.choice.oneAtATime}
-				continue
-			}
 			q = r.chosen(q)
 		}
 		from := sources
@@ -263,7 +257,7 @@ func (pn *Planner) readSQL(ctx context.Context, sources []string, q string) (*re
 	switch {
 	case len(c.consulted) == 0:
 		return here(sources[0], c), nil // none can be reached, which the query will report
-	case len(c.fits) == 1 || len(c.fits) > 1 && pn.sameAnywhere(ctx, c, sql):
+	case len(c.fits) == 1:
 		return here(c.fits[0].source, c), nil
 	case len(c.fits) > 1:
 		return &reading{source: sources[0], question: q, choice: c, say: c.askWhich}, nil
@@ -274,42 +268,19 @@ func (pn *Planner) readSQL(ctx context.Context, sources []string, q string) (*re
 	}}, nil
 }
 
-// sameAnywhere reports whether a statement reads no table and returns the same few rows in all sources that can run it,
-// so that any of them may run it. Engines may differ, as for 7/2.
-func (pn *Planner) sameAnywhere(ctx context.Context, c *choice, sql string) bool {
-	var first [][]any
-	for i, a := range c.fits {
-		_, src, err := pn.profile(ctx, a.source)
-		if err != nil || a.reads {
-			return false
-		}
-		var rows [][]any
-		limits := source.Limits{Time: time.Second, Rows: 10}
-		sum, err := src.Query(ctx, source.Query{SQL: sql, Limits: limits}, func(row []any) error {
-			rows = append(rows, row)
-			return nil
-		})
-		if err != nil || sum.Truncated || i > 0 && !reflect.DeepEqual(rows, first) {
-			return false
-		}
-		first = rows
-	}
-	return true
-}
-
 // tryBind lets a source parse and bind a statement without reading rows. why is the reason if it cannot be run there.
 func (pn *Planner) tryBind(ctx context.Context, name, sql string) (a *attempt, why string, err error) {
 	p, src, err := pn.profile(ctx, name)
 	if err != nil {
 		return nil, "", err
 	}
-	sum, err := src.Query(ctx, source.Query{
+	_, err = src.Query(ctx, source.Query{
 		SQL: "SELECT 1 FROM (" + sql + "\n) AS bound" + p.dialect.First(0),
 	}, func([]any) error { return nil })
 	if bad, ok := errors.AsType[*source.Error](err); ok {
 		return nil, bad.Reason, nil
 	}
-	return &attempt{source: name, profile: p, reads: len(sum.Tables) > 0}, "", err
+	return &attempt{source: name, profile: p}, "", err
 }
 
 // attempt is one source's reading of a question.
@@ -322,14 +293,13 @@ type attempt struct {
 	linked   int  // words that meant something
 	follows  bool // it refers to the previous answer
 	named    bool // the question names the source, or has its name as a value of the data
-	reads    bool // the typed SQL reads a table
 }
 
 func (a *attempt) words() string {
 	d := a.declined
 	for _, w := range d.words {
 		if what := notComputed[singular(fold(w))]; what != "" {
-			return "I do not compute " + what + ": I count, add up, average, rank and compare."
+			return "I can't calculate " + what + ". I can count, add up, average, rank and compare."
 		}
 	}
 	if d.reason != "" && len(d.words) == 0 {
@@ -378,8 +348,8 @@ func (p *profile) hasWords(words []string) bool {
 func (p *profile) didYouMean(words []string) string {
 	var near, tables []string
 	for _, t := range p.tables {
-		if len(tables) < 5 {
-			tables = append(tables, Clip(t.many()))
+		if many := Clip(t.many()); len(tables) < 5 && many != "rows" { // their name says nothing about them
+			tables = append(tables, many)
 		}
 		for _, name := range append(slices.Clone(t.cols), &column{name: t.name}) {
 			for _, w := range words {
@@ -414,7 +384,7 @@ func areSimilar(a, b string) bool {
 
 // unavailableText names the sources that cannot be reached.
 func unavailableText(names []string) string {
-	return "I could not look into " + Clip(strings.Join(names, ", ")) + ", which cannot be reached now."
+	return "I couldn't look into " + Clip(strings.Join(names, ", ")) + ", which can't be reached right now."
 }
 
 func (pn *Planner) profile(ctx context.Context, name string) (*profile, source.Source, error) {
@@ -429,7 +399,6 @@ func (pn *Planner) profile(ctx context.Context, name string) (*profile, source.S
 // read reads a question on its own, or as a follow-up if it refers to the previous plan.
 func (p *profile) read(q string, before *plan) *attempt {
 	a := &attempt{question: q, profile: p}
-	p = p.without(q, before)
 	ps := newParser(p, q)
 	a.linked = len(ps.items)
 	switch {
@@ -467,23 +436,6 @@ func (p *profile) readLeaning(a *attempt, ps *parser, before *plan) {
 	case d == nil:
 		a.plan, a.declined, a.linked = alone, nil, len(ps.items)
 	}
-}
-
-// without returns the profile without views if there are tables and the question names no view, so that a view over a
-// table makes nothing ambiguous.
-func (p *profile) without(q string, before *plan) *profile {
-	if p.tablesOnly == nil || before != nil && before.base != nil && before.base.schema.View {
-		return p
-	}
-	full := newParser(p, q)
-	for _, t := range p.tables {
-		for i := range full.ws {
-			if it := full.matchTable(t, i); t.schema.View && it.score >= 52 && !it.partial {
-				return p
-			}
-		}
-	}
-	return p.tablesOnly
 }
 
 func (ps *parser) readAlone() (*plan, *declined) {

@@ -50,7 +50,7 @@ func (f *filter) inUnitOf(c *column) *declined {
 	}
 	ratio := unitRatio(f.unit, c.unit())
 	if ratio == 0 {
-		return decline("I do not know how many %s %s is.", plural(f.unit, 2), c.title())
+		return decline("I don't know how many %s %s is.", plural(f.unit, 2), c.title())
 	}
 	f.num, f.num2, f.unit = f.num*ratio, f.num2*ratio, ""
 	return nil

@@ -1,9 +1,6 @@
 package offline
 
-import (
-	"slices"
-	"strings"
-)
+import "slices"
 
 // The vocabulary links words of questions to the nouns in names: verbs to what they create, adjectives to what they
 // measure, peoples to their countries, and German, French and Spanish names to English ones.
@@ -71,32 +68,6 @@ var personTables = set(
 	attendee participant reader buyer seller supplier trainer coach athlete rider instructor technician kunde
 	mitarbeiter mitglied fahrer client employe technik keeper contact lead candidate applicant voter resident
 	citizen scientist researcher`)
-
-// demonyms are peoples and languages, by country.
-var demonyms = meanings(`
-	brazil: brazilian; norway: norwegian; germany: german; france: french; spain: spanish; italy: italian;
-	portugal: portuguese; netherlands: dutch; belgium: belgian; switzerland: swiss; austria: austrian;
-	poland: polish; czechia: czech; denmark: danish; sweden: swedish; finland: finnish; ireland: irish;
-	united kingdom: british; england: english; scotland: scottish; wales: welsh; united states: american;
-	canada: canadian; mexico: mexican; argentina: argentinian argentine; chile: chilean; colombia: colombian;
-	peru: peruvian; japan: japanese; china: chinese; south korea: korean; india: indian; indonesia: indonesian;
-	thailand: thai; vietnam: vietnamese; turkey: turkish; greece: greek; russia: russian; ukraine: ukrainian;
-	romania: romanian; hungary: hungarian; bulgaria: bulgarian; croatia: croatian; serbia: serbian;
-	slovakia: slovak; slovenia: slovenian; iceland: icelandic; australia: australian; egypt: egyptian;
-	morocco: moroccan; nigeria: nigerian; kenya: kenyan; ghana: ghanaian; senegal: senegalese; israel: israeli;
-	iran: iranian; pakistan: pakistani; estonia: estonian; latvia: latvian; lithuania: lithuanian;
-	uruguay: uruguayan; philippines: filipino; tunisia: tunisian; algeria: algerian`)
-
-// countryOf is the reverse of demonyms, because the data may have either.
-var countryOf = func() map[string][]string {
-	m := map[string][]string{}
-	for people, country := range demonyms {
-		if !strings.Contains(country, " ") {
-			m[country] = append(m[country], people)
-		}
-	}
-	return m
-}()
 
 // translations maps names in German, French and Spanish data to English words. Answers keep the original names.
 var translations = glossary(`

@@ -7,6 +7,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/footnotehq/footnote/internal/currency"
 	"golang.org/x/text/unicode/norm"
 )
 
@@ -284,7 +285,8 @@ func isUnit(part string) bool {
 	return part == "Wh" || part != "WH" && part != "wh" && columnUnits[fold(part)]
 }
 
-// coreName returns a name without additions in brackets or after a question mark: "Salary (EUR)", "Remote? Y/N".
+// coreName returns a name without additions in brackets, after a question mark or of a currency: "Salary (EUR)",
+// "Remote? Y/N", price_eur.
 func coreName(name string) string {
 	name = cut(name, nameBytes)
 	core := name
@@ -293,6 +295,10 @@ func coreName(name string) string {
 	}
 	if i := strings.IndexByte(core, '?'); i > 0 {
 		core = core[:i]
+	}
+	if code := currency.InName(core); code != "" && len(core) > len(code) &&
+		strings.EqualFold(core[len(core)-len(code):], code) {
+		core = strings.TrimRight(core[:len(core)-len(code)], "_ ")
 	}
 	if core = strings.TrimSpace(core); !strings.ContainsFunc(core, wordRune) {
 		return name

@@ -68,7 +68,7 @@ func (c *Chat) Apply(ev footnote.Event) {
 	case footnote.RunStarted:
 		c.runs[ev.Run] = &chatRun{seq: ev.Seq}
 		if choice := b.Choice; choice != nil {
-			c.Opened.Model = choice.Model
+			c.Opened.Model, c.Opened.Tier = choice.Model, choice.Tier
 		}
 		if n := len(c.asks); n > 0 {
 			c.asks[n-1].run = ev.Run
@@ -228,6 +228,9 @@ func (c *Chat) regenerate(t agent.Turn, p Post) (Plan, error) {
 // continued plans answers to open calls, and decisions. If the post has something new, repeated answers are
 // history, and the log has the better record; otherwise the engine compares them.
 func (c *Chat) continued(t agent.Turn, p Post) (Plan, error) {
+	if t.Tier != "" && t.Tier != c.Opened.Tier {
+		return Plan{}, footnote.Invalidf("Answers and approvals cannot change the tier; send it with the next message.")
+	}
 	plan := Plan{}
 	note := func(id string) error {
 		call := c.calls[id]

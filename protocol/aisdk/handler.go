@@ -322,6 +322,9 @@ func (p *handler) stream(w http.ResponseWriter, r *http.Request) error {
 
 // stop handles POST /api/ai/{id}/stop. Stopping a run that has already ended is not an error.
 func (p *handler) stop(w http.ResponseWriter, r *http.Request) error {
+	if err := checkQuery(r); err != nil {
+		return err
+	}
 	head, found, err := p.server.Find(r, r.PathValue("id"))
 	if err != nil {
 		return err

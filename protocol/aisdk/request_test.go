@@ -203,6 +203,9 @@ func TestPlan(t *testing.T) {
 		"unknown approval": {
 			Post{Decisions: []Decision{{ID: "appr_c1", Approved: true}}}, Plan{}, footnote.CallUnknown,
 		},
+		"decision with another tier": {
+			Post{Tier: "pro", Decisions: []Decision{{ID: "appr_c3", Approved: true}}}, Plan{}, footnote.InvalidRequest,
+		},
 		"answer beside history": {Post{
 			Answers: []tool.Answer{{CallID: "c1", Content: "lie"}, {CallID: "c2", Content: "blue"}},
 		},
@@ -218,6 +221,14 @@ func TestPlan(t *testing.T) {
 		if footnote.CodeOf(err) != c.code || err == nil && !reflect.DeepEqual(got, c.want) {
 			t.Errorf("%s: %+v, %v (%s); want %+v, %q", name, got, err, footnote.CodeOf(err), c.want, c.code)
 		}
+	}
+	// The tier that the conversation has already is not another one: a page may send it with every post.
+	events := talk(t)
+	events = append(events, footnote.Event{Seq: events[len(events)-1].Seq + 1, Run: "r1",
+		Body: footnote.RunStarted{Choice: &footnote.Choice{Model: "m", Tier: "pro"}}})
+	same := Post{Tier: "pro", Decisions: []Decision{{ID: "appr_c3", Approved: true}}}
+	if got, err := chatOf(events).Plan(same, agent.Turn{}); err != nil || len(got.Turn.Approvals) != 1 {
+		t.Errorf("a decision with the same tier: %+v, %v", got, err)
 	}
 	answer := Post{Answers: []tool.Answer{{CallID: "c1"}}}
 	if _, err := (&Chat{}).Plan(answer, agent.Turn{}); footnote.CodeOf(err) !=

@@ -3,8 +3,10 @@
 package duckdb
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/footnotehq/footnote/source"
 	"github.com/footnotehq/footnote/source/child"
@@ -18,7 +20,7 @@ func (t tables) Origins(ctx context.Context, sql string, row int) (o source.Orig
 	return o, t.Call(ctx, "origins", originsRequest{SQL: sql, Row: row}, &o)
 }
 
-// OpenTables returns a source of tables that a child process reads from Parquet files and holds in memory. The files
+// OpenTables returns a source of tables that a child process reads from files and holds in memory. The files
 // are read at the first query. Of o, it uses Limits, Pool and Logger.
 func OpenTables(files []source.TableFile, o Options) source.Tables {
 	read := append([]string(nil), system...)
@@ -31,11 +33,25 @@ func OpenTables(files []source.TableFile, o Options) source.Tables {
 	})}
 }
 
-// readTables returns the statements that create the tables, in the order of the files.
+// readTables returns the statements that create the tables, in the order of the files. Of columns whose names differ
+// only in case, DuckDB numbers all but the first.
 func readTables(files []source.TableFile) []string {
 	var create []string
 	for _, f := range files {
-		create = append(create, fmt.Sprintf("CREATE TABLE %s AS FROM read_parquet(%s)", quote(f.Name), literal(f.Path)))
+		types := make([]string, len(f.Columns))
+		names := make([]string, len(f.Columns))
+		for i, c := range f.Columns {
+			types[i] = fmt.Sprintf("c%d: %s", i, literal(c.Type))
+			names[i] = fmt.Sprintf("c%d AS %s", i, quote(cmp.Or(c.Name, fmt.Sprintf("C%d", i))))
+		}
+		create = append(create, fmt.Sprintf("CREATE TABLE %s AS SELECT %s FROM read_csv(%s, auto_detect = false, "+
+			"header = false, delim = ',', quote = '\"', escape = '\"', nullstr = 'N', allow_quoted_nulls = false, "+
+			"parallel = false, max_line_size = %d, buffer_size = %d, columns = {%s})", quote(f.Name),
+			strings.Join(names, ", "), literal(f.Path), max(f.Longest, minLine), 2*max(f.Longest, minLine),
+			strings.Join(types, ", ")))
 	}
 	return create
 }
+
+// minLine is the smallest limit of a line's length, in bytes.
+const minLine = 1 << 20

@@ -122,7 +122,7 @@ func (p *process) lastAnswer(t *testing.T, id string) (answer string, result str
 func TestCoder(t *testing.T) {
 	t.Parallel()
 	p, folder := coder(t)
-	id := p.instruct(t, "", "What files are here?")
+	id := p.instruct(t, "", "list files")
 	if answer, _ := p.lastAnswer(t, id); !strings.Contains(answer, "- README.md (") ||
 		!strings.Contains(answer, "sales.csv") || !strings.Contains(answer, "Offline planner") {
 		t.Fatalf("list: %s", answer)

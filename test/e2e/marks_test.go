@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"io"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -114,6 +115,63 @@ func TestNobodySeesMarks(t *testing.T) {
 	} {
 		if !strings.Contains(events, want) {
 			t.Errorf("the events lack %s: %s", want, events)
+		}
+	}
+}
+
+// TestMarkScenarios asks a model that marks all of its figures, or some, wrongly, halfway, in code or in a table.
+func TestMarkScenarios(t *testing.T) {
+	t.Parallel()
+	_, settings := imitate(t, func(r modeltest.Request) modeltest.Reply {
+		name, _, _ := strings.Cut(r.LastUserText(), "\n")
+		if !r.HasTool("run_query") { // the title
+			return modeltest.Say(name)
+		}
+		rule, err := modeltest.Builtin(name, modeltest.Params{SQL: "SELECT 'north' AS region, 846 AS orders, " +
+			"121 AS returned UNION ALL SELECT 'south', 310, 35"})
+		if err != nil {
+			t.Error(err)
+			return modeltest.Fail(400)
+		}
+		return rule(r)
+	})
+	p := serve(t, append(settings, keys, "FOOTNOTE_MARKS=on")...)
+	const plain = "The orders is 846. The returned is 121. The orders is 310. The returned is 35."
+	for _, tc := range []struct {
+		scenario, text string
+		marked         int
+		broken         string // the reason of a mark that does not hold
+	}{
+		{"marks-all", plain, 4, ""},
+		{"marks-half", plain, 2, ""},
+		{
+			"marks-wrong", "The orders is 7846. The returned is 7121. The orders is 7310. The returned is 735.", 0,
+			"the text says 7846, but the cell is 846",
+		},
+		{"marks-cut", strings.TrimSuffix(plain, "."), 3, ""},
+		{
+			"marks-code", "```\nThe orders is 846[^r1:north.orders]. The returned is 121[^r1:north.returned]. The orders is " +
+				"310[^r1:south.orders]. The returned is 35[^r1:south.returned].\n```\n`[^r1:north.orders]` in code. " + plain, 4, "",
+		},
+		{
+			"marks-table", "| column | figure |\n|---|---|\n| orders | 846 |\n| returned | 121 |\n| orders | 310 |\n" +
+				"| returned | 35 |\n", 4, "",
+		},
+	} {
+		r := p.answered(t, question{key: adasKey, text: tc.scenario, stream: true})
+		if !strings.HasSuffix(r.text, tc.text) {
+			t.Errorf("%s: %q, want %q", tc.scenario, r.text, tc.text)
+		}
+		_, events := p.get(t, "/api/conversations/"+r.conversation+"/events", adasKey)
+		if n := strings.Count(events, `"marked":true`); n != tc.marked || !strings.Contains(events, tc.broken) {
+			t.Errorf("%s: %d marked footnotes, want %d, and %q: %s", tc.scenario, n, tc.marked, tc.broken, events)
+		}
+	}
+	_, metrics := p.get(t, "/metrics", adasKey)
+	// The unfinished mark is a wrong one.
+	for _, want := range []string{`outcome="verified"} 17`, `outcome="wrong"} 5`} {
+		if !strings.Contains(metrics, want) {
+			t.Errorf("the metrics lack %s: %v", want, regexp.MustCompile(`footnote_marks_total.*`).FindAllString(metrics, -1))
 		}
 	}
 }

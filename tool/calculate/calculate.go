@@ -4,7 +4,6 @@
 package calculate
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -92,8 +91,7 @@ func (open Engine) with(ctx context.Context, results Results, sql string,
 			return tool.Refusef("The results have more than %d cells together. Aggregate them in their "+
 				"own queries first.", maxCells)
 		}
-		tables[i] = source.TableFile{Name: r.ID, Path: filepath.Join(folder, r.ID+".parquet")}
-		if err := write(tables[i].Path, r.Columns, rows); err != nil {
+		if tables[i], err = write(filepath.Join(folder, r.ID+".csv"), r, rows); err != nil {
 			return storage(err)
 		}
 	}
@@ -106,18 +104,20 @@ func storage(err error) error {
 	return footnote.Wrapf(footnote.StorageUnavailable, err, "The results cannot be written for the calculation.")
 }
 
-func write(path string, columns []footnote.Column, rows [][]any) (err error) {
+func write(path string, r footnote.StoredResult, rows [][]any) (t source.TableFile, err error) {
+	t = source.TableFile{Name: r.ID, Path: path}
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
-		return err
+		return t, err
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
-	out := bufio.NewWriterSize(f, 64<<10)
-	table := export.Table{Columns: columns, Rows: func(yield func([][]any, error) bool) { yield(rows, nil) }}
-	if err := export.Parquet(out, table); err != nil {
-		return err
+	table := export.Table{Columns: r.Columns, Rows: func(yield func([][]any, error) bool) { yield(rows, nil) }}
+	types, longest, err := export.Load(f, table)
+	for i, c := range footnote.DistinctColumns(r.Columns[:len(types)]) {
+		t.Columns = append(t.Columns, source.TableColumn{Name: c.Name, Type: types[i]})
 	}
-	return out.Flush()
+	t.Longest = longest
+	return t, err
 }
 
 var resultName = regexp.MustCompile(`(?i)\br[0-9]{1,9}\b`)

@@ -225,3 +225,26 @@ func TestNamesAndOrder(t *testing.T) {
 		t.Errorf("rows %s, want %s", got, want)
 	}
 }
+
+// TestTexts checks that no text changes on its way to the engine, and that a missing value is not a text.
+func TestTexts(t *testing.T) {
+	texts := []any{"", "N", `a "quoted" text`, "two\nlines", "carriage\rreturn\r\n", ",", "  spaces ", "\\N", "null", nil,
+		"ü €", strings.Repeat("long ", 300_000)}
+	var r results
+	s := r.add("a text")
+	for _, text := range texts {
+		r.rows["r1"] = append(r.rows["r1"], []any{text})
+	}
+	s.RowCount, s.Chunks = len(texts), []footnote.Chunk{{Rows: len(texts)}}
+	out := r.call(t, "SELECT a FROM r1 WHERE length(a) < 100 OR a IS NULL")
+	if out.IsError {
+		t.Fatal(out.Content)
+	}
+	if got, want := fmt.Sprintf("%q", out.Rows.Rows), fmt.Sprintf("%q", r.rows["r1"][:len(texts)-1]); got != want {
+		t.Errorf("rows %s, want %s", got, want)
+	}
+	out = r.call(t, "SELECT max(length(a)) AS n FROM r1")
+	if got := fmt.Sprint(out.Rows); out.IsError || !strings.Contains(got, "1500000") {
+		t.Errorf("a long text: %s %s", got, out.Content)
+	}
+}

@@ -269,3 +269,19 @@ func golden(t *testing.T, name, got string) {
 		t.Errorf("%s:\n%s\nwant\n%s", name, got, want)
 	}
 }
+
+// A drawing in a terminal names the currency that the column names.
+func TestTerminalHasCurrency(t *testing.T) {
+	res := footnote.Result{
+		Columns: []footnote.Column{{Name: "city", Kind: footnote.KindText}, {Name: "fee_chf", Kind: footnote.KindNumber}},
+		Rows:    [][]any{{"Bern", 1219.5}, {"Chur", -3.0}, {"Zug", 4.0}},
+	}
+	for _, kind := range []string{"bar", "line"} {
+		got := chart.Terminal(chart.Spec{Type: kind, X: "city", Y: []string{"fee_chf"}}, res, 80)
+		for _, want := range []string{"CHF 1,219.5", "-CHF 3"} {
+			if !strings.Contains(got, want) {
+				t.Errorf("%s: no %q in\n%s", kind, want, got)
+			}
+		}
+	}
+}

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/text/width"
 
 	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/internal/currency"
 )
 
 // Limits of what a terminal shows.
@@ -45,9 +46,9 @@ func Terminal(s Spec, result footnote.Result, columns int) string {
 	case Scatter:
 		lines = append(lines, s.plot(marks, w)...)
 	case Histogram:
-		lines = append(lines, bars(binned(marks), w, false)...)
+		lines = append(lines, bars(binned(marks), w, false, figure)...)
 	default:
-		lines = append(lines, bars(marks, w, s.Type == Pie)...)
+		lines = append(lines, bars(marks, w, s.Type == Pie, s.amount)...)
 	}
 	for i := range lines {
 		lines[i] = strings.TrimRight(lines[i], " ")
@@ -56,7 +57,7 @@ func Terminal(s Spec, result footnote.Result, columns int) string {
 }
 
 // bars draws a bar for each mark with its value, and with its percentage if share is set.
-func bars(marks []mark, w int, share bool) []string {
+func bars(marks []mark, w int, share bool, format func(float64) string) []string {
 	more := max(0, len(marks)-maxBars)
 	marks = marks[:len(marks)-more]
 	labels, values := make([]string, len(marks)), make([]string, len(marks))
@@ -73,7 +74,7 @@ func bars(marks []mark, w int, share bool) []string {
 		labels[i] = fit(labels[i], w/3)
 		values[i] = "–"
 		if m.ok {
-			values[i] = figure(m.y)
+			values[i] = format(m.y)
 		}
 		if m.ok && share && total > 0 {
 			values[i] += fmt.Sprintf(" (%.1f %%)", 100*m.y/total)
@@ -126,6 +127,14 @@ func extent(marks []mark) (lo, hi float64) {
 	return lo, hi
 }
 
+// amount formats a figure of the chart, with the currency that its column names.
+func (s Spec) amount(v float64) string {
+	if len(s.Y) != 1 {
+		return figure(v)
+	}
+	return strings.ReplaceAll(currency.Sign(figure(v), currency.InName(s.Y[0])), "\u00a0", " ")
+}
+
 // binned counts numbers in ranges of equal width.
 func binned(marks []mark) []mark {
 	lo, hi := extent(marks)
@@ -165,7 +174,7 @@ func (s Spec) sparklines(marks []mark, w int) []string {
 		lo, hi := extent(points)
 		ends := "  no values"
 		if lo <= hi {
-			ends = fmt.Sprintf("  %s to %s", figure(lo), figure(hi))
+			ends = fmt.Sprintf("  %s to %s", s.amount(lo), s.amount(hi))
 		}
 		lines = append(lines, pad(labels[i], room)+" "+spark(points, lo, hi, max(1, w-room-1-columnsOf(ends)))+ends)
 	}

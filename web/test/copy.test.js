@@ -24,8 +24,13 @@ for (const [width, viewport] of Object.entries({ 1440: desktop, 390: phone })) {
     assert.doesNotMatch(text, /Offline planner/);
     const notes = p.getByRole("group", { name: "Footnotes" });
     assert.equal(await notes.getByRole("listitem").count(), 0);
-    await notes.getByRole("button", { name: "6 sources" }).click();
-    assert.equal(await notes.getByRole("listitem").count(), 6);
+    await notes.getByRole("button", { name: /^\d+ footnotes$/ }).click();
+    const count = Number.parseInt(await notes.getByRole("button", { name: /^\d+ footnotes$/ }).innerText());
+    assert.equal(await notes.getByRole("listitem").count(), count);
+    // Every number of the table is marked, listed below the text, and listed in the page.
+    assert.equal(text.match(/^\[\d+\] /gm).length, count);
+    const row = text.match(/^\| October 2026 \[1\] \| 16,682\.20 \[2\] \|$/m);
+    assert.ok(row, text);
     await inBoth(p, "sources", width);
     await notes.getByRole("button", { name: /^2 16,682.20/ }).click();
     await p.getByRole("dialog", { name: "Footnote of 16,682.20" }).waitFor();

@@ -1,9 +1,11 @@
 // The right pane: charts, the table, and the statement that is edited and run again.
 import assert from "node:assert/strict";
-import { readFile } from "node:fs/promises";
+import { readFile, writeFile } from "node:fs/promises";
+import path from "node:path";
 import { after, before, test } from "node:test";
 import { inflateRawSync } from "node:zlib";
-import { ask, close, desktop, open, phone, serve, serveModel, shot } from "./harness.js";
+import { ask, close, desktop, open, phone, serve, serveModel, shot, shots } from "./harness.js";
+import { inBoth } from "./look.js";
 import { assertShort, tasks, measureReference } from "./tasks.js";
 
 let server;
@@ -408,4 +410,81 @@ test("tables can be browsed before asking", async () => {
   // The name appears in the question one frame after the click.
   await p.waitForFunction(() => document.getElementById("composer").value === "customers ");
   await p.done();
+});
+
+test("the kind chosen in the pane is that of the chart in the answer", async () => {
+  const p = await open(server.url);
+  await ask(p, "Revenue by month");
+  await drawn(p);
+  const inline = p.getByRole("log").getByRole("region", { name: "Chart: Revenue by month" });
+  await inline.getByRole("group", { name: /Line chart/ }).waitFor();
+  await p.getByRole("radio", { name: "Bars" }).click();
+  await inline.getByRole("group", { name: /Bar chart/ }).waitFor();
+  await p.reload();
+  await inline.getByRole("group", { name: /Bar chart/ }).waitFor();
+  await p.done();
+});
+
+test("an answer has the chart that its result suggests, though the model drew none", async () => {
+  const talk = await serveModel();
+  try {
+    for (const viewport of [desktop, phone]) {
+      const p = await open(talk.url, { viewport });
+      await ask(p, "Tell the story of the orders");
+      const inline = p.getByRole("log").getByRole("region", { name: "Chart: Tell the story of the orders" });
+      await inline.getByRole("group", { name: /^Line chart of orders by month/ }).waitFor();
+      await ask(p, "A quick question: how many orders are there?");
+      assert.equal(
+        await p
+          .getByRole("log")
+          .getByRole("region", { name: /^Chart:/ })
+          .count(),
+        1,
+      );
+      await p.done();
+    }
+  } finally {
+    await talk.stop();
+  }
+});
+
+test("a saved picture has the notes below its chart", async () => {
+  const talk = await serveModel();
+  try {
+    const p = await open(talk.url);
+    await ask(p, "Show two scales");
+    await drawn(p);
+    const note = "cents is not drawn here, only in the table.";
+    await p.getByRole("tabpanel").getByText(note).waitFor();
+    await inBoth(p, "chart-notes", 1440);
+    const picture = async (name) => {
+      await p.getByRole("button", { name: "Download" }).click();
+      const [saved] = await Promise.all([p.waitForEvent("download"), p.getByRole("menuitem", { name }).click()]);
+      return readFile(await saved.path());
+    };
+    const svg = (await picture("Vector image (SVG)")).toString("utf8");
+    assert.match(svg, new RegExp(`^<svg[^]*${note}[^]*</svg>$`));
+    const png = await picture("Image (PNG)");
+    if (process.env.SHOTS) await writeFile(path.join(shots, "chart-notes.png"), png);
+    const height = Number(/height="(\d+)"/.exec(svg)[1]);
+    const onPage = (await p.getByRole("tabpanel").locator(".chart svg").boundingBox()).height;
+    assert.equal(png.readUInt32BE(20), 2 * height);
+    assert.ok(height > onPage + 40, `${height}: no room for the title and the note below ${onPage}`);
+    await p.done();
+  } finally {
+    await talk.stop();
+  }
+});
+
+test("the logo is the way home, also from a pane that covers the page", async () => {
+  for (const viewport of [phone, { width: 768, height: 1024 }]) {
+    const p = await open(server.url, { viewport });
+    await ask(p, "Revenue by month");
+    await p.getByRole("button", { name: "Open the chart Revenue by month" }).click();
+    await drawn(p);
+    await inBoth(p, "pane-logo", viewport.width);
+    await p.getByRole("region", { name: "Result" }).getByRole("link", { name: "Footnote, new question" }).click();
+    await p.getByRole("heading", { name: "What do you want to know?" }).waitFor();
+    await p.done();
+  }
 });

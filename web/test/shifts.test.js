@@ -1,22 +1,32 @@
 // Nothing moves while a conversation opens.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { ask, close, launch, phone, serveModel } from "./harness.js";
+import { ready } from "./chart.js";
+import { ask, close, launch, phone, serve, serveModel } from "./harness.js";
 
 const most = 0.02; // of the layout shift score
 const quiet = 700; // ms without a shift until the page counts as settled
 
+const viewports = [{ width: 1440, height: 900 }, { width: 1024, height: 768 }, phone];
+
 let server;
-before(async () => (server = await serveModel()));
+let offline; // a server without a model
+before(async () => {
+  server = await serveModel();
+  offline = await serve();
+});
 after(async () => {
   await close();
   await server?.stop();
+  await offline?.stop();
 });
 
+const newContext = async () => (await launch()).newContext({ locale: "en-US", timezoneId: "UTC" });
+
 /** Opens a page that records every layout shift, also those soon after an input. */
-async function open(viewport) {
-  const context = await (await launch()).newContext({ viewport, locale: "en-US", timezoneId: "UTC" });
-  const page = await context.newPage();
+async function open(url, viewport, context) {
+  const page = await (context ?? (await newContext())).newPage();
+  await page.setViewportSize(viewport);
   page.setDefaultTimeout(60_000);
   await page.addInitScript(() => {
     globalThis.shifts = [];
@@ -30,7 +40,7 @@ async function open(viewport) {
       }
     }).observe({ type: "layout-shift", buffered: true });
   });
-  await page.goto(server.url);
+  await page.goto(url);
   return page;
 }
 
@@ -57,9 +67,9 @@ async function openListed(page, id) {
 
 const idOf = (page) => /\/c\/([^/?]+)/.exec(page.url())[1];
 
-for (const viewport of [{ width: 1440, height: 900 }, { width: 1024, height: 768 }, phone])
+for (const viewport of viewports)
   test(`nothing moves while a conversation opens, at ${viewport.width}`, async () => {
-    const p = await open(viewport);
+    const p = await open(server.url, viewport);
     await settled(p, "the start page");
     await ask(p, "Tell the story of the orders");
     await settled(p, "the first question");
@@ -93,3 +103,66 @@ for (const viewport of [{ width: 1440, height: 900 }, { width: 1024, height: 768
     await settled(p, "stop");
     await p.context().close();
   });
+
+/** Asks a question of each assistant. Returns the addresses of the conversations, and the browser that has the file. */
+async function conversations() {
+  const context = await newContext();
+  const p = await open(offline.url, viewports[0], context);
+  const addresses = {};
+  const asked = async (name, question) => {
+    await ask(p, question);
+    addresses[name] = p.url();
+  };
+  const choose = async (name) => {
+    await p.goto(offline.url);
+    await p.getByRole("button", { name: /^(Analyst|Coder|Local files)/ }).click();
+    await p.getByRole("menuitemradio", { name }).click();
+  };
+  await asked("a chart inline", "Revenue by month");
+  await p.goto(offline.url);
+  await asked("a decline", "Revenue by region");
+  await choose(/^Coder/);
+  await asked("the coder", "list files");
+  await choose(/^Coder/);
+  await p.getByRole("textbox", { name: "Your question" }).fill("replace draft by final in README.md");
+  await p.getByRole("button", { name: "Send" }).click();
+  await p.getByRole("group", { name: "Approval" }).waitFor();
+  addresses["an approval"] = p.url();
+  await choose(/^Local files/);
+  await p.getByRole("button", { name: "Total revenue by region" }).click();
+  await p.getByRole("button", { name: "Copy the answer" }).waitFor();
+  addresses["a local file"] = p.url();
+  await p.goto(`${offline.url}/chart/EURUSD/1h`);
+  await ready(p);
+  await asked("the chat of a chart", "Draw support and resistance");
+  await p.close();
+  return { context, addresses };
+}
+
+const slow = { offline: false, latency: 200, downloadThroughput: 400_000, uploadThroughput: 100_000 };
+
+test("nothing moves while a conversation opens by its address", async (t) => {
+  const { context, addresses } = await conversations();
+  for (const viewport of viewports)
+    for (const network of ["fast", "slow"])
+      for (const [name, address] of Object.entries(addresses))
+        await t.test(`${name}, at ${viewport.width}, on a ${network} network`, async () => {
+          // The file is in this browser. The others open in a new one, which has nothing in its cache.
+          const local = name === "a local file";
+          const p = await open("about:blank", viewport, local ? context : undefined);
+          p.setDefaultTimeout(30_000);
+          if (network === "slow") {
+            const cdp = await p.context().newCDPSession(p);
+            await cdp.send("Network.enable");
+            await cdp.send("Network.emulateNetworkConditions", slow);
+          }
+          await p.goto(address);
+          if (name === "the chat of a chart") await ready(p);
+          else await p.getByRole("article").first().waitFor();
+          if (local && network === "fast") await p.getByText("72 rows").first().waitFor();
+          await p.locator(".chart:not([data-drawn])").first().waitFor({ state: "detached" });
+          await settled(p, name);
+          await (local ? p.close() : p.context().close());
+        });
+  await context.close();
+});

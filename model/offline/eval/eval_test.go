@@ -88,7 +88,7 @@ func (f floor) check(t *testing.T, set evalset.Set) {
 // TestHeldoutResults checks that the planner answers the formerly held-out questions at least as well as when they were
 // last worked on. The README of the set has the figures.
 func TestHeldoutResults(t *testing.T) {
-	floor{right: 93, wrong: 1.2, declined: 95}.check(t, evalset.Heldout)
+	floor{right: 92, wrong: 1.2, declined: 95}.check(t, evalset.Heldout)
 }
 
 // TestBlindResults checks that the planner answers the blind questions about as well as in the first run. Nobody works

@@ -56,6 +56,9 @@ export interface Assistant {
   reason?: string;
 }
 
+/** Returns the assistants to choose from. Without market data, the chart analyst is hidden like its page. */
+export const offered = (all: readonly Assistant[]) => all.filter((a) => a.available || a.name !== "chart");
+
 export interface Source {
   name: string;
   engine: string;

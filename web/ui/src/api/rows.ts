@@ -43,6 +43,19 @@ export function keepLocalRows(ref: ResultRef, rows: LocalRows): void {
   for (const f of listeners) f();
 }
 
+const settled = new Set<string>();
+
+/** Says that the rows of a result on local files will not come, or have come. */
+export function settleRows(ref: ResultRef): void {
+  settled.add(keyOf(ref));
+  for (const f of listeners) f();
+}
+
+/** Reports whether this browser may still compute the rows of a result on local files. */
+export function useRowsComing(ref: ResultRef): boolean {
+  return useSyncExternalStore(subscribe, () => !local.has(keyOf(ref)) && !settled.has(keyOf(ref)));
+}
+
 export function localRows(ref: ResultRef): LocalRows | undefined {
   return local.get(keyOf(ref));
 }
@@ -60,8 +73,14 @@ export function useFirstRows(ref: ResultRef | undefined): Loaded<ResultPage> {
   return { data: here.first, loading: false, reload: () => {} };
 }
 
-/** Loads a page of a result. The limit is at most 10,000 rows. */
-export async function page(ref: ResultRef, offset: number, limit: number, signal?: AbortSignal): Promise<ResultPage> {
+/** Loads a page of a result, or of a view of one on the server. The limit is at most 10,000 rows. */
+export async function page(
+  ref: ResultRef,
+  offset: number,
+  limit: number,
+  signal?: AbortSignal,
+  view = "",
+): Promise<ResultPage> {
   const here = local.get(keyOf(ref));
   if (here) {
     return {
@@ -72,5 +91,5 @@ export async function page(ref: ResultRef, offset: number, limit: number, signal
       rows: here.rows.slice(offset, offset + limit),
     };
   }
-  return api.result(ref.conversation, ref.id, offset, limit, signal);
+  return api.result(ref.conversation, ref.id, offset, limit, signal, view);
 }

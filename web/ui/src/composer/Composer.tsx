@@ -1,7 +1,7 @@
 import { capital } from "../lib/format";
 import { useEffect, useRef, useState, type ReactNode } from "react";
 import type { Assistant, Source } from "../api/client";
-import { errorMessage } from "../api/client";
+import { errorMessage, offered } from "../api/client";
 import { IconButton } from "../ui/Button";
 import { Icon } from "../ui/Icon";
 import { Menu } from "../ui/Menu";
@@ -262,7 +262,8 @@ export function queriesSources(a: Assistant | undefined): boolean {
 export const chip =
   "inline-flex h-8 min-w-0 items-center gap-1.5 rounded-full border px-2.5 text-sm text-ink-soft hover:bg-hover hover:text-ink";
 
-function Choices({ now, set, assistants, sources }: NonNullable<Props["choice"]>) {
+function Choices({ now, set, assistants: all, sources }: NonNullable<Props["choice"]>) {
+  const assistants = offered(all);
   const assistant = assistants.find((a) => a.name === now.assistant) ?? assistants.find((a) => a.available);
   const tiers = assistant?.tiers ?? [];
   const tier = now.tier ?? assistant?.default_tier;

@@ -468,14 +468,16 @@ function answerFrom(t: Turn): number {
   return i;
 }
 
-/** Returns the main result of a turn: that of its chart, or the last one. */
+const lookups = new Set(["column_stats", "column_values"]);
+
+/** Returns the main result of a turn: that of its chart, or that of the last call that is not a lookup in a column. */
 export function mainResult(c: Conversation, t: Turn): string | undefined {
   const chart =
     t.answer?.chart?.result ??
     t.parts.findLast((p) => p.kind === "tool" && p.chart !== undefined && p.state === "done");
   if (typeof chart === "string") return chart;
   if (chart?.kind === "tool" && chart.chart) return chart.chart.result;
-  const last = t.parts.findLast((p) => p.kind === "tool" && p.result !== undefined);
+  const last = t.parts.findLast((p) => p.kind === "tool" && p.result !== undefined && !lookups.has(familyOf(p) ?? ""));
   if (last?.kind === "tool" && last.result) return last.result.id;
   const cited = t.answer?.cites.find((x) => x.result && c.results[x.result]);
   return cited?.result;

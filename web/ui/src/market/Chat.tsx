@@ -11,7 +11,7 @@ import { busy, tokensOf, type ToolPart } from "../log/conversation";
 import { logOf, useConnection, useLog, type Log } from "../log/store";
 import { refresh, useConversations } from "../shell/conversations";
 import { askNext, startConversation } from "../thread/ask";
-import { CardContext } from "../thread/context";
+import { CardContext, NextContext } from "../thread/context";
 import { Thread } from "../thread/Thread";
 import { HomeLink } from "../ui/HomeLink";
 import { Icon } from "../ui/Icon";
@@ -194,6 +194,14 @@ function Conversation({ log, chart, symbol, timeframe, digits, doc, onHighlight,
       : connection === "refused"
         ? "this conversation can't be opened"
         : undefined;
+  const next = useMemo(
+    () => ({
+      ask: (text: string) => askNext(log, text, { symbol, timeframe }),
+      questions: suggestions,
+      afterDecline: true,
+    }),
+    [log, symbol, timeframe],
+  );
   const card = useCallback(
     (p: ToolPart) =>
       isDrawing(p) ? (
@@ -204,7 +212,9 @@ function Conversation({ log, chart, symbol, timeframe, digits, doc, onHighlight,
   return (
     <div className="flex min-h-0 flex-1 flex-col">
       <CardContext value={card}>
-        <Thread log={log} />
+        <NextContext value={next}>
+          <Thread log={log} />
+        </NextContext>
       </CardContext>
       <div className="px-3 pb-3">
         <Composer
@@ -212,7 +222,7 @@ function Conversation({ log, chart, symbol, timeframe, digits, doc, onHighlight,
           placeholder="Ask the next question"
           running={running}
           off={off}
-          onSend={(text) => askNext(log, text, { symbol, timeframe })}
+          onSend={next.ask}
           onStop={() => api.stop(log.id)}
           fixed={
             <>

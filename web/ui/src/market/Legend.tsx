@@ -3,7 +3,7 @@
 import { useSyncExternalStore } from "react";
 import { ago } from "../lib/format";
 import { Button } from "../ui/Button";
-import { useObservable } from "./observable";
+import { useObservable } from "../lib/observable";
 import { useWide } from "../lib/media";
 import { GlyphButton } from "./TopBar";
 import { seconds, type MarketEvent, type SymbolInfo, type Timeframe } from "./types";

@@ -3,7 +3,7 @@
 import { ApiError, errorMessage } from "../api/client";
 import { followPrice, market } from "./api";
 import { Bars } from "./bars";
-import { Observable } from "./observable";
+import { Observable } from "../lib/observable";
 import { seconds, type MarketEvent, type Price, type Timeframe } from "./types";
 
 interface FeedState {

@@ -2,7 +2,7 @@
 // document of drawings.
 import { useEffect, useRef, useState, type RefObject } from "react";
 import { useDark } from "../lib/theme";
-import { Observable } from "./observable";
+import { Observable } from "../lib/observable";
 import type { Doc } from "./doc";
 import { tools } from "./edit";
 import { Feed } from "./feed";

@@ -5,7 +5,7 @@ import { useWide } from "../lib/media";
 import { busy, type TurnState } from "../log/conversation";
 import { logOf, useLog, type Log } from "../log/store";
 import { emptyLog, useChartCalls } from "./calls";
-import { Observable, useObservable } from "./observable";
+import { Observable, useObservable } from "../lib/observable";
 import { setPrefs, usePrefs } from "./prefs";
 import type { Parts } from "./useBoard";
 

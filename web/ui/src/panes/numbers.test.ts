@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
+import names from "../../../../internal/currency/testdata/names.json";
 import type { Cell } from "../log/events";
-import { exactValue, formatCell, numberOf, styleOf, stylesOf } from "./numbers";
+import { currencyIn, exactValue, formatCell, inWords, numberOf, styleOf, stylesOf, title } from "./numbers";
 
 const all = (name: string, kind: string, ...values: Cell[]) =>
   values.map((v) => formatCell(v, styleOf({ name, kind }, values)));
@@ -31,12 +32,37 @@ test("months and currencies are written as people write them", () => {
   expect(shown([[12.5, 3, "GBP"], [1, 2, "EUR"]])[0]).toEqual(["12.50", "3", "GBP"]); // prettier-ignore
 });
 
+test("months and times in a text are written as people write them", () => {
+  expect(["2025-12", "2025-12-03T10:15:00", "2025-12-03 10:15:07.5", "2025-12-03", "2025-99"].map(inWords)).toEqual([
+    "December 2025",
+    "3 December 2025, 10:15",
+    "3 December 2025, 10:15:07",
+    "2025-12-03",
+    "2025-99",
+  ]);
+});
+
+test("a currency is the one that a name names", () => {
+  for (const [name, code] of Object.entries(names)) expect([name, currencyIn(name) ?? ""]).toEqual([name, code]);
+  expect(all("amount_inr", "number", 1200.5)).toEqual(["₹1,200.50"]);
+  expect(all("fee_kwd", "number", 1.5, 2)).toEqual(["KWD\u00a01.500", "KWD\u00a02.000"]);
+  expect(all("fee_usd", "number", 0.0035)).toEqual(["$0.0035"]);
+  expect(["revenue_eur", "Betrag (CHF)", "eur", "usd_rate"].map(title)).toEqual([
+    "revenue",
+    "Betrag",
+    "eur",
+    "usd rate",
+  ]);
+});
+
 test("the exact value of a rounded number has no noise of floating point", () => {
   expect(exactValue("19278.579999999998", "19,278.58")).toBe("");
-  expect(exactValue("19278.579999999998", "19.3k")).toBe("19,278.58");
-  expect(exactValue("16682.2", "16,682")).toBe("16,682.2");
-  expect(exactValue("9007199254740993", "9.0 quadrillion")).toBe("9,007,199,254,740,993");
+  expect(exactValue("19278.579999999998", "19.3k")).toBe("exactly 19,278.58");
+  expect(exactValue("16682.2", "16,682")).toBe("exactly 16,682.2");
+  expect(exactValue("9007199254740993", "9.0 quadrillion")).toBe("exactly 9,007,199,254,740,993");
   expect(exactValue("2026-10", "2026-10")).toBe("");
+  expect(exactValue("35.392222222222226", "35.39")).toBe("more precisely 35.392222");
+  expect(exactValue("0.3333333333333333", "€0.33")).toBe("more precisely 0.33333333");
 });
 
 test("numbers that are names are not formatted", () => {

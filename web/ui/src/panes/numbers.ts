@@ -1,5 +1,6 @@
 // Formats the numbers of a result, in charts, tables and footnotes in the same way as in the answer. All numbers of a
 // column get the same format.
+import table from "../../../../internal/currency/iso4217.json";
 import type { Cell, Column } from "../log/events";
 
 export interface Style {
@@ -40,29 +41,65 @@ export function numberOf(v: Cell | undefined): number | null {
 /** Matches names of columns with percentages, such as 12.5 for 12.5%. */
 const percentWords = /(^|_|\s)(percent|pct|percentage)$/i;
 
-const currencies = "usd|eur|gbp|chf|jpy|cad|aud|sek|nok|dkk|pln|czk";
-const currencyInName = new RegExp(`(?:^|[_\\s(])(${currencies})(?=[_\\s)]|$)`, "gi");
-const currencyCode = new RegExp(`^(${currencies})$`, "i");
+const currencyTable: { [code: string]: { sign: string; digits: number } } = table;
 
-/** Returns the currency that a name says. A name with two is an exchange rate. */
-function currencyIn(name: string): string | undefined {
-  const found = [...name.matchAll(currencyInName)];
-  return found.length === 1 ? found[0]![1]!.toUpperCase() : undefined;
+/** Matches words of names whose figures are not amounts in whole units of the currency. internal/currency has the same
+ *  words, and both are tested with the same names. */
+const notMoney =
+  /^(count|number|no|num|qty|quantity|units|rate|ratio|share|percent|pct|rank|index|id|key|code|year|date|cents?|pence|k|m|mn|mio|bn|tsd|thousands?|millions?|billions?)$/i;
+/** Matches codes that are also words. They count only at the end of the name of an amount, as in price_try. */
+const wordCodes = /^(BAM|BOB|CAD|COP|CUP|GEL|MAD|MOP|PEN|RON|SOS|TRY)$/;
+const amountWords = /^(revenue|price|amount|cost|costs|fee|fees|salary|total|sales|value)$/i;
+
+/** Returns the code of the currency that a column's name names. A name with two is an exchange rate. */
+export function currencyIn(name: string): string | undefined {
+  const parts = name.match(/\p{Lu}?\p{Ll}+|\p{Lu}+/gu) ?? [];
+  if (parts.some((p) => notMoney.test(p))) return undefined;
+  const codes = parts.flatMap((p, i) => {
+    const code = p.toUpperCase();
+    const known = Object.hasOwn(currencyTable, code) && code !== "ALL" && code !== "TOP";
+    const amount = i === parts.length - 1 && parts.some((q) => amountWords.test(q));
+    return known && (amount || !wordCodes.test(code)) ? [code] : [];
+  });
+  return new Set(codes).size === 1 ? codes[0] : undefined;
+}
+
+/** Returns a column's name in words, without the currency, which is beside its figures. */
+export function title(name: string): string {
+  const code = currencyIn(name);
+  const short = code ? name.replace(new RegExp(`[_\\s(]+${code}\\)?$`, "i"), "") : name;
+  return (short || name).replaceAll("_", " ");
 }
 
 /** Returns the one currency that a column of currencies has in every row. */
 function currencyBeside(columns: readonly Column[], rows: readonly (readonly Cell[])[]): string | undefined {
   const j = columns.findIndex((c) => /^(currency|currency_code|ccy)$/i.test(c.name));
   const [code, ...others] = j < 0 ? [] : new Set(rows.map((r) => r[j]));
-  return typeof code === "string" && !others.length && currencyCode.test(code) ? code.toUpperCase() : undefined;
+  const known = typeof code === "string" && !others.length && Object.hasOwn(currencyTable, code.toUpperCase());
+  return known ? code.toUpperCase() : undefined;
+}
+
+/** Adds a currency to a style. Fractions have as many decimals as its minor unit, unless a value is smaller. */
+function inCurrency(style: Style, currency: string, values: Iterable<Cell | undefined>): Style {
+  const digits = currencyTable[currency]!.digits;
+  const fine = style.decimals === 0 || [...values].some((v) => Math.abs(numberOf(v) || 1) < 10 ** -digits);
+  return { ...style, currency, ...(fine ? {} : { decimals: digits }) };
 }
 
 const monthPattern = /^(\d{4})-(0[1-9]|1[0-2])$/;
 const monthName = new Intl.DateTimeFormat("en-US", { month: "long", year: "numeric", timeZone: "UTC" });
 
-/** Writes a month such as 2026-10 as October 2026. Other texts are unchanged. */
-export function monthOr(text: string): string {
-  return monthPattern.test(text) ? monthName.format(new Date(`${text}-01T00:00:00Z`)) : text;
+const dayName = new Intl.DateTimeFormat("en-GB", { dateStyle: "long", timeZone: "UTC" });
+
+/** Writes a month such as 2026-10 as "October 2026", and a timestamp as "31 October 2026, 21:39:57". Other texts are
+ *  unchanged. Exported pages do the same. */
+export function inWords(text: string): string {
+  if (monthPattern.test(text)) return monthName.format(new Date(`${text}-01T00:00:00Z`));
+  const [, day, time] = /^(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d(?::\d\d)?)(?:\.\d+)?Z?$/.exec(text) ?? [];
+  const date = new Date(`${day}T00:00:00Z`);
+  return day && !Number.isNaN(+date)
+    ? `${dayName.format(date)}, ${time!.replace(/:00$/, (s) => (time!.length > 5 ? "" : s))}`
+    : text;
 }
 
 /** Reports whether all values are months, as far as there are any. */
@@ -81,9 +118,10 @@ const maxDecimals = 6;
 
 /** Returns the style of a column, from its name and values. */
 export function styleOf(column: Column, values: Iterable<Cell | undefined>): Style {
-  const style = numberStyle(column, values);
+  const all = [...values];
+  const style = numberStyle(column, all);
   const currency = style.numeric && !isIdentifier(column) && !style.percent ? currencyIn(column.name) : undefined;
-  return currency ? { ...style, currency } : style;
+  return currency ? inCurrency(style, currency, all) : style;
 }
 
 function numberStyle(column: Column, values: Iterable<Cell | undefined>): Style {
@@ -137,26 +175,30 @@ function format(min: number, max: number, grouped: boolean): Intl.NumberFormat {
 /** Formats a cell in the style of its column. NULL becomes "". */
 export function formatCell(v: Cell | undefined, style: Style): string {
   if (v === null || v === undefined) return "";
-  if (style.month) return monthOr(String(v));
+  if (style.month) return inWords(String(v));
   if (!style.numeric || typeof v === "boolean") return String(v);
-  return withCurrency(figure(v, style), style.currency) + (style.percent ? "%" : "");
+  const number = figure(v, style) + (style.percent ? "%" : "");
+  const sign = signOf(style);
+  return number.startsWith("-") ? `-${sign}${number.slice(1)}` : sign + number;
 }
 
-function withCurrency(number: string, currency: string | undefined): string {
-  if (!currency) return number;
-  const sign = new Intl.NumberFormat("en-US", { style: "currency", currency }).formatToParts(0)[0]!.value;
-  const space = /[a-z]$/i.test(sign) ? "\u00a0" : "";
-  return number.startsWith("-") ? `-${sign}${space}${number.slice(1)}` : `${sign}${space}${number}`;
+/** Returns what is before the amounts of a style: the sign of their currency. */
+export function signOf(style: Style): string {
+  const sign = style.currency ? currencyTable[style.currency]!.sign : "";
+  return /[a-z]$/i.test(sign) ? `${sign}\u00a0` : sign;
 }
 
-/** Formats the exact value of a number in a text, without the noise of floating point. Returns "" if the text says the
- *  same. */
+/** Says the exact value of a number in a text: "exactly 19,278.58". A fraction that does not end, such as an average,
+ *  is only said more precisely. Returns "" if the text says the same. */
 export function exactValue(value: string, text: string): string {
   const n = Number(value);
-  if (value === "" || Number.isNaN(n)) return value === text ? "" : value;
-  const plain = /\.\d{10}/.test(value) ? String(Number(n.toPrecision(12))) : value;
-  if (Number(plain) === Number(text.replace(/[^\d.-]/g, ""))) return "";
-  return figure(plain, { numeric: true, grouped: true });
+  if (value === "" || Number.isNaN(n)) return value === text ? "" : `exactly ${value}`;
+  const noise = /\.\d{10}/.test(value);
+  const plain = noise ? String(Number(n.toPrecision(12))) : value;
+  const endless = noise && /\.\d{7}/.test(plain);
+  const shown = endless ? String(Number(n.toPrecision(8))) : plain;
+  if (Number(shown) === Number(text.replace(/[^\d.-]/g, ""))) return "";
+  return `${endless ? "more precisely" : "exactly"} ${figure(shown, { numeric: true, grouped: true })}`;
 }
 
 function figure(v: string | number, style: Style): string {
@@ -188,6 +230,6 @@ export function stylesOf(columns: readonly Column[], rows: readonly (readonly Ce
     }
     const style = styleOf(c, values());
     const money = beside && style.numeric && !style.percent && !isIdentifier(c) && moneyWords.test(c.name);
-    return money ? { ...style, currency: style.currency ?? beside } : style;
+    return money && !style.currency ? inCurrency(style, beside, values()) : style;
   });
 }

@@ -1,5 +1,6 @@
 // The props of the panes. Each pane has its own folder and is loaded when it is first shown. Panes load rows with
 // api/rows.ts.
+import type { ReactNode } from "react";
 import type { Schema, Session } from "../api/client";
 import type { ShownResult, ToolPart } from "../log/conversation";
 import type { ChartSpec } from "../log/events";
@@ -20,9 +21,16 @@ export interface ChartPaneProps {
 export interface InlineChartProps {
   conversation: string;
   result: ShownResult;
-  spec: ChartSpec;
+  spec?: ChartSpec;
   width: number;
   height: number;
+}
+
+/** chart/Suggested: the chart of a result without a spec, as children, if its columns suggest one. */
+export interface SuggestedProps {
+  conversation: string;
+  result: ShownResult;
+  children: ReactNode;
 }
 
 export type SavePicture = (format: "png" | "svg") => Promise<void>;

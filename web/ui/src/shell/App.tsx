@@ -12,7 +12,7 @@ import { go, useRoute, type Route } from "../lib/router";
 import { Boundary } from "../ui/Boundary";
 import { Button, IconButton } from "../ui/Button";
 import { HomeLink } from "../ui/HomeLink";
-import { Icon, Logo } from "../ui/Icon";
+import { Icon } from "../ui/Icon";
 import { NotFound } from "../ui/NotFound";
 import { Splitter, useSplit } from "../ui/Splitter";
 import { preloadMarkdown } from "../thread/Answer";
@@ -66,7 +66,7 @@ export function App() {
 function Unreachable({ why, onRetry }: { why: string; onRetry: () => void }) {
   return (
     <main className="flex h-full flex-col items-center justify-center gap-4 p-5 text-center">
-      <Logo className="size-9" />
+      <HomeLink />
       <p role="alert" className="max-w-drawer text-ink-soft">
         {why}
       </p>
@@ -247,10 +247,10 @@ function ConversationPage({ log, at, wide, list, showList, session }: Conversati
     );
   const coder = assistant === "coder";
   // A wide screen has the pane from the start, so that nothing moves when the first result arrives. On a narrow one the
-  // pane would cover the thread. The coder has no results.
+  // pane would cover the thread. The coder has no results. Until the assistant is known, the page stays empty.
   const shown = at.result ?? newest;
   const requested = at.result !== undefined || at.view !== undefined;
-  const pane = requested || (wide && !coder && closed !== log.id);
+  const pane = requested || (wide && assistant !== undefined && !coder && closed !== log.id);
   const close = () => {
     setClosed(log.id);
     go({ conversation: log.id }, "replace");
@@ -266,7 +266,7 @@ function ConversationPage({ log, at, wide, list, showList, session }: Conversati
         pane={pane}
         onPane={coder ? undefined : () => (pane ? close() : setClosed(undefined))}
       />
-      <ConversationView log={log} session={session} />
+      <ConversationView log={log} session={session} known={assistant !== undefined} />
     </Panes>
   );
 }

@@ -1,19 +1,21 @@
-import { Suspense, useEffect } from "react";
+import { Suspense, useEffect, useMemo } from "react";
 import { api, type Session } from "../api/client";
 import { useLoad } from "../api/load";
 import { lazyComponent } from "../lib/lazy";
 import { Boundary } from "../ui/Boundary";
 import { money } from "../lib/format";
-import { Composer } from "../composer/Composer";
+import { Composer, queriesSources } from "../composer/Composer";
 import { TierMenu } from "../composer/TierMenu";
 import { busy } from "../log/conversation";
 import { useConnection, useLog, type Log } from "../log/store";
 import { Icon } from "../ui/Icon";
 import { askNext } from "../thread/ask";
+import { NextContext, type Next } from "../thread/context";
 import { Thread } from "../thread/Thread";
 import { refresh } from "./conversations";
 import { Dropped } from "../panes/files/Dropped";
-import { local, mentionableTables, openingReason, schemaText, tables, useLocal } from "../panes/files/store";
+import { examples } from "../panes/files/examples";
+import { local, mentionableTables, openingReason, restore, schemaText, tables, useLocal } from "../panes/files/store";
 
 const LocalFiles = lazyComponent(() => import("../panes/files/LocalFiles"));
 
@@ -58,16 +60,36 @@ function Spent({ log, running }: { log: Log; running: boolean }) {
   );
 }
 
+interface Props {
+  log: Log;
+  session: Session;
+  /** Whether it is known what stands beside the thread. */
+  known: boolean;
+}
+
 /** A conversation: its thread, and the composer below. */
-export function ConversationView({ log, session }: { log: Log; session: Session }) {
+export function ConversationView({ log, session, known: beside }: Props) {
   const running = useLog(log, (c) => c.turns.length > 0 && busy(c));
   // The field appears once it is known what stands above it and beside it, so that it does not move.
-  const known = useLog(log, (c) => c.last > 0 || c.assistant !== undefined);
+  const begun = useLog(log, (c) => c.last > 0 || c.assistant !== undefined);
   const sources = useLog(log, (c) => c.sources);
   const explores = useLog(log, (c) => c.assistant === "explore");
   const assistant = useLog(log, (c) => c.assistant);
   const assistants = useLoad("assistants", api.assistants);
-  const open = useLocal().files;
+  const { files: open, restored } = useLocal();
+  useEffect(() => {
+    if (explores) void restore();
+  }, [explores]);
+  const described = assistants.data?.assistants.find((a) => a.name === assistant);
+  const next = useMemo(
+    (): Next =>
+      explores
+        ? { ask: (text) => askAboutFiles(log, text, undefined), questions: examples(open.flatMap((f) => f.tables)) }
+        : described && !queriesSources(described)
+          ? { questions: described.examples ?? [], afterDecline: true }
+          : {},
+    [log, explores, described, open],
+  );
   const title = useLog(log, (c) => c.title);
   const line = useConnection(log).state;
   const off =
@@ -82,48 +104,56 @@ export function ConversationView({ log, session }: { log: Log; session: Session 
   }, [title]);
   // The list shows titles and which conversations are running.
   useEffect(() => void refresh(), [title, running]);
+  const composer = (
+    <Composer
+      key={log.id}
+      name={log.id}
+      autoFocus
+      placeholder="Ask the next question"
+      running={running}
+      off={off ?? (explores ? openingReason(open) : undefined)}
+      onSend={(text, context) => (explores ? askAboutFiles(log, text, context) : askNext(log, text, context))}
+      sources={sources}
+      tables={explores ? mentionableTables(open) : undefined}
+      onStop={() => api.stop(log.id)}
+      fixed={
+        <>
+          {sources.length > 0 && (
+            <span className="inline-flex h-8 min-w-0 items-center gap-1.5 px-2 text-sm text-ink-quiet">
+              <Icon name="database" small />
+              <span className="truncate">{sources.join(", ")}</span>
+            </span>
+          )}
+          <TierMenu log={log} assistant={described} />
+          <Spent log={log} running={running} />
+        </>
+      }
+    />
+  );
   return (
     <div className="flex min-h-0 flex-1 flex-col print:block">
-      <Thread key={log.id} log={log} />
-      {known && (
+      <NextContext value={next}>
+        <Thread key={log.id} log={log} skeleton={beside} />
+      </NextContext>
+      {begun && (restored || !explores) && (
         <div className="mx-auto w-full max-w-thread px-5 pb-4 print:hidden">
           {explores ? (
-            <Boundary>
+            <Boundary instead={composer}>
               <Suspense fallback={null}>
                 <LocalFiles
                   log={log}
                   offline={session.offline}
                   asked={open.length > 0 && sentSchemas.get(log.id) !== schemaText(open)}
                 />
+                {composer}
               </Suspense>
             </Boundary>
           ) : (
-            <Dropped key={log.id} />
+            <>
+              <Dropped key={log.id} />
+              {composer}
+            </>
           )}
-          <Composer
-            key={log.id}
-            name={log.id}
-            autoFocus
-            placeholder="Ask the next question"
-            running={running}
-            off={off ?? (explores ? openingReason(open) : undefined)}
-            onSend={(text, context) => (explores ? askAboutFiles(log, text, context) : askNext(log, text, context))}
-            sources={sources}
-            tables={explores ? mentionableTables(open) : undefined}
-            onStop={() => api.stop(log.id)}
-            fixed={
-              <>
-                {sources.length > 0 && (
-                  <span className="inline-flex h-8 min-w-0 items-center gap-1.5 px-2 text-sm text-ink-quiet">
-                    <Icon name="database" small />
-                    <span className="truncate">{sources.join(", ")}</span>
-                  </span>
-                )}
-                <TierMenu log={log} assistant={assistants.data?.assistants.find((a) => a.name === assistant)} />
-                <Spent log={log} running={running} />
-              </>
-            }
-          />
         </div>
       )}
     </div>

@@ -3,11 +3,13 @@ import type { Session } from "../api/client";
 import { api } from "../api/client";
 import { useLocalRows } from "../api/rows";
 import { capital, originOf, plural, resultName } from "../lib/format";
+import { useWide } from "../lib/media";
 import { youOrName } from "../lib/me";
 import { go, type Route, type View } from "../lib/router";
 import type { ShownResult } from "../log/conversation";
 import { useLog, type Log } from "../log/store";
 import { IconButton } from "../ui/Button";
+import { HomeLink } from "../ui/HomeLink";
 import { Menu } from "../ui/Menu";
 import { Tabs, type Tab } from "../ui/Tabs";
 import { download, fileName, save } from "../lib/download";
@@ -58,11 +60,16 @@ export function RightPane({ log, result, at, session, onClose }: Props) {
   return result ? <Result log={log} id={result} view={at.view} onClose={onClose} /> : <NoResult onClose={onClose} />;
 }
 
+/** The way home on a narrow screen, where the pane covers that of the page. */
+const NarrowHome = () => !useWide() && <HomeLink short />;
+
 /** The place of the first result. */
 function NoResult({ onClose }: { onClose: () => void }) {
   return (
     <>
-      <header className="flex h-(--header) shrink-0 items-center justify-end border-b pr-2">
+      <header className="flex h-(--header) shrink-0 items-center border-b px-2">
+        <NarrowHome />
+        <span className="flex-1" />
         <IconButton icon="close" label="Close the result" onClick={onClose} />
       </header>
       <p className="m-auto max-w-drawer p-6 text-center text-sm text-ink-quiet">
@@ -75,8 +82,9 @@ function NoResult({ onClose }: { onClose: () => void }) {
 function Framed({ title, onClose, children }: { title: string; onClose: () => void; children: React.ReactNode }) {
   return (
     <>
-      <header className="flex h-(--header) shrink-0 items-center justify-between border-b pr-2 pl-4">
-        <h2 className="text-sm font-semibold">{title}</h2>
+      <header className="flex h-(--header) shrink-0 items-center gap-1 border-b pr-2 pl-4 max-lg:pl-2">
+        <NarrowHome />
+        <h2 className="flex-1 text-sm font-semibold">{title}</h2>
         <IconButton icon="close" label={`Close ${title.toLowerCase()}`} onClick={onClose} />
       </header>
       <div className="flex min-h-0 flex-1 flex-col">
@@ -108,7 +116,8 @@ function Result({ log, id, view, onClose }: { log: Log; id: string; view?: View;
     go({ conversation: log.id, result: id, view: v === first ? undefined : v }, "replace");
   return (
     <>
-      <header className="flex h-(--header) shrink-0 items-center gap-1 border-b pr-2 pl-3">
+      <header className="flex h-(--header) shrink-0 items-center gap-1 border-b pr-2 pl-3 max-lg:pl-2">
+        <NarrowHome />
         <Tabs name="result" label="Views of the result" tabs={tabs} now={now} onChange={show} />
         <span className="flex-1" />
         {r && <Downloads log={log} r={r} picture={now === "chart" ? picture : undefined} />}

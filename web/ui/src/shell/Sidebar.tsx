@@ -167,7 +167,7 @@ function Row({ c, now, showTime, onNavigate }: RowProps) {
           </span>
           {c.excerpt && (
             <span dir="auto" className="mb-1 line-clamp-2 text-xs wrap-anywhere text-ink-quiet">
-              {c.excerpt.replace(/\*\*|`/g, "")}
+              {c.excerpt}
             </span>
           )}
         </span>

@@ -1,7 +1,7 @@
 import { useState } from "react";
 import { api, ApiError, errorMessage } from "../api/client";
 import { Button } from "../ui/Button";
-import { Logo } from "../ui/Icon";
+import { HomeLink } from "../ui/HomeLink";
 
 /** The form for the API key. The server then sets a session cookie that scripts cannot read. */
 export function SignIn({ again, onDone }: { again: boolean; onDone: () => void }) {
@@ -28,7 +28,9 @@ export function SignIn({ again, onDone }: { again: boolean; onDone: () => void }
           if (key.trim()) void send();
         }}
       >
-        <Logo className="mb-4 size-9" />
+        <div className="mb-4 flex">
+          <HomeLink />
+        </div>
         <h1 className="font-serif text-xl font-semibold">Sign in to Footnote</h1>
         {again && (
           <p role="status" className="my-3 rounded-md bg-warn-soft px-3 py-2 text-sm text-warn">

@@ -1,23 +1,30 @@
-import { Suspense, useLayoutEffect, useRef, useState } from "react";
+import { Suspense, useLayoutEffect, useRef, useState, type RefObject } from "react";
 import { lazyComponent } from "../lib/lazy";
 import { capital, resultName } from "../lib/format";
 import { go } from "../lib/router";
-import type { ShownResult, Turn } from "../log/conversation";
+import { mainResult, type ShownResult, type Turn } from "../log/conversation";
 import type { ChartSpec } from "../log/events";
 import { useLog, type Log } from "../log/store";
 import { Boundary } from "../ui/Boundary";
 import { IconButton } from "../ui/Button";
 
+const Suggested = lazyComponent(() => import("../panes/chart/Suggested"));
 const InlineChart = lazyComponent(() => import("../panes/chart/InlineChart"));
 
 const height = 240; // pixels
-const near = "100%"; // distance from the view, in its height, at which charts begin to load
+const nearMargin = "100%"; // distance from the view, in its height, at which charts begin to load
 
-/** The charts that the tools of a turn drew. */
+/** The charts that the tools of a turn drew, or else that of its main result, if its columns suggest one. */
 export function AnswerCharts({ turn, log }: { turn: Turn; log: Log }) {
   const results = useLog(log, (c) => c.results);
+  const onChart = useLog(log, (c) => c.where !== undefined); // which has no pane for results
   const specs = turn.parts.flatMap((p) => (p.kind === "tool" && p.state === "done" && p.chart ? [p.chart] : []));
   const newest = new Map(specs.map((s) => [s.result, s]));
+  if (!newest.size && turn.answer && !onChart) {
+    const result = results[mainResult(log.conversation(), turn) ?? ""];
+    if (!result || result.row_count < 2 || result.turn !== turn.seq) return null;
+    return <SuggestedChart conversation={log.id} result={result} question={turn.text} />;
+  }
   return [...newest.values()].map((spec) => {
     const result = results[spec.result];
     // A single row is a number, which the text has.
@@ -30,32 +37,62 @@ export function AnswerCharts({ turn, log }: { turn: Turn; log: Log }) {
 interface Props {
   conversation: string;
   result: ShownResult;
-  spec: ChartSpec;
+  spec?: ChartSpec;
   question: string; // the title of a chart without one
+}
+
+/** Reports whether an element is or was near the view. Undefined until that is known. */
+function useNear(box: RefObject<HTMLElement | null>): boolean | undefined {
+  const [near, setNear] = useState<boolean>();
+  useLayoutEffect(() => {
+    const el = box.current!;
+    const visible = new IntersectionObserver(
+      ([e]) => {
+        setNear(e?.isIntersecting);
+        if (e?.isIntersecting) visible.disconnect();
+      },
+      { root: el.closest(".scroll"), rootMargin: nearMargin },
+    );
+    visible.observe(el);
+    return () => visible.disconnect();
+  }, [box]);
+  return near;
+}
+
+/** The chart of a result for which none was asked. Its rows decide whether there is one. */
+function SuggestedChart(p: Props) {
+  const box = useRef<HTMLDivElement>(null);
+  const near = useNear(box);
+  const settling = <span hidden data-settling="" />;
+  return (
+    <div ref={box}>
+      {near === undefined && settling}
+      {near && (
+        <Boundary instead={null}>
+          <Suspense fallback={settling}>
+            <Suggested conversation={p.conversation} result={p.result}>
+              <AnswerChart {...p} />
+            </Suggested>
+          </Suspense>
+        </Boundary>
+      )}
+    </div>
+  );
 }
 
 /** A chart in an answer. Its place has the height of the chart from the start, so that the text does not move. */
 function AnswerChart({ conversation, result, spec, question }: Props) {
   const box = useRef<HTMLDivElement>(null);
   const [width, setWidth] = useState(0); // 0: not near the view yet
+  const near = useNear(box);
   useLayoutEffect(() => {
+    if (!near) return;
     const el = box.current!;
     const resize = new ResizeObserver(() => setWidth(Math.floor(el.clientWidth)));
-    const visible = new IntersectionObserver(
-      ([e]) => {
-        if (!e?.isIntersecting) return;
-        visible.disconnect();
-        resize.observe(el);
-      },
-      { root: el.closest(".scroll"), rootMargin: near },
-    );
-    visible.observe(el);
-    return () => {
-      visible.disconnect();
-      resize.disconnect();
-    };
-  }, []);
-  const title = spec.title || question || capital(resultName(result.id));
+    resize.observe(el);
+    return () => resize.disconnect();
+  }, [near]);
+  const title = spec?.title || question || capital(resultName(result.id));
   const reserved = <div className="rounded-md bg-sunken" style={{ height }} aria-hidden="true" />;
   return (
     <section

@@ -69,7 +69,13 @@ export function Approval({ part, conversation }: { part: ToolPart; conversation:
       </header>
       <div className="px-4 py-3">
         <Boundary>
-          <Suspense fallback={<p className="text-ink-quiet">Loading.</p>}>
+          <Suspense
+            fallback={
+              <p data-settling="" className="text-ink-quiet">
+                Loading.
+              </p>
+            }
+          >
             <Preview call={part.key} family={family} input={part.input} conversation={conversation} onShown={onShown} />
           </Suspense>
         </Boundary>
@@ -110,7 +116,7 @@ export function Approval({ part, conversation }: { part: ToolPart; conversation:
           </Button>
         </form>
       ) : (
-        <div className="flex flex-wrap items-center gap-2 border-t px-4 py-3">
+        <div className="when-settled flex flex-wrap items-center gap-2 border-t px-4 py-3">
           <Button look="primary" disabled={sent || !shown} aria-keyshortcuts="A" onClick={() => void decide(true)}>
             Allow once <Key>A</Key>
           </Button>

@@ -7,17 +7,18 @@ import { useLog, type Log } from "../log/store";
 import type { IconName } from "../ui/Icon";
 import { Button } from "../ui/Button";
 import { askNext } from "./ask";
-import { LogContext } from "./context";
-import { offeredQuestions } from "./offers";
+import { LogContext, NextContext } from "./context";
+import { offeredQuestions, unasked } from "./offers";
 
 /** A button that asks a question. */
 export function AskButton({ log, text, icon }: { log: Log; text: string; icon?: IconName }): ReactNode {
   const [sent, setSent] = useState(false);
   const [error, setError] = useState("");
+  const { ask: send = (t: string) => askNext(log, t) } = use(NextContext);
   const ask = () => {
     setSent(true);
     setError("");
-    askNext(log, text)
+    send(text)
       .catch((err: unknown) => setError(errorMessage(err)))
       .finally(() => setSent(false));
   };
@@ -47,22 +48,31 @@ export function Offer({ text }: { text: string }): ReactNode {
 }
 
 const most = 3;
+const maxSources = 3;
 
-/** Suggested questions about the same data that this conversation has not asked, below an answer that offers none. */
+/** Loads suggested questions about sources, taking one of each in turn. */
+async function aboutSources(sources: readonly string[]): Promise<string[]> {
+  const each = await Promise.all(sources.slice(0, maxSources).map((s) => api.suggestions(s)));
+  const longest = Math.max(0, ...each.map((e) => e.suggestions.length));
+  return Array.from({ length: longest }, (_, i) => each.flatMap((e) => e.suggestions[i]?.text ?? [])).flat();
+}
+
+/** Questions that this conversation has not asked, below an answer that offers none. Those that share words with its
+ *  question come first. */
 export function NextQuestions({ turn, log }: { turn: Turn; log: Log }): ReactNode {
+  const next = use(NextContext);
   const sources = useLog(log, (c) => c.sources);
   const turns = useLog(log, (c) => c.turns);
-  const onChart = useLog(log, (c) => c.where !== undefined); // which has its own suggestions
-  const wanted = sources.length > 0 && !onChart && turn.answer && !offeredQuestions(turn.answer.text).length;
-  const source = sources.length === 1 ? sources[0]! : "";
-  const { data } = useLoad(wanted ? `suggestions:${source}` : "", () => api.suggestions(source));
-  const asked = new Set(turns.map((t) => t.text.toLowerCase()));
-  const next = wanted ? (data?.suggestions ?? []).filter((s) => !asked.has(s.text.toLowerCase())) : [];
-  if (!next.length) return null;
+  const declined = turn.parts.every((p) => p.kind !== "tool");
+  const wanted = turn.answer && !offeredQuestions(turn.answer.text).length && (declined || !next.afterDecline);
+  const key = wanted && !next.questions ? sources.join("\n") : "";
+  const { data } = useLoad(key && `suggestions about:${key}`, () => aboutSources(sources));
+  const offered = wanted ? unasked(next.questions ?? data ?? [], turns, turn.text).slice(0, most) : [];
+  if (!offered.length) return null;
   return (
     <div role="group" aria-label="Next questions" className="mt-3 flex flex-wrap items-center gap-2 print:hidden">
-      {next.slice(0, most).map((s) => (
-        <AskButton key={s.text} log={log} text={s.text} />
+      {offered.map((text) => (
+        <AskButton key={text} log={log} text={text} />
       ))}
     </div>
   );

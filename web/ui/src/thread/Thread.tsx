@@ -15,7 +15,8 @@ import { usePending } from "./ask";
 
 const FootnotePopover = lazyComponent(() => import("../panes/footnote/FootnotePopover"));
 
-export function Thread({ log }: { log: Log }) {
+/** The thread. It shows a skeleton while it loads, once its place is known. */
+export function Thread({ log, skeleton = true }: { log: Log; skeleton?: boolean }) {
   const turns = useLog(log, (c) => c.turns);
   const results = useLog(log, (c) => c.results);
   const pending = usePending(log);
@@ -59,7 +60,7 @@ export function Thread({ log }: { log: Log }) {
                 ))}
               </FullResultContext>
             </LogContext>
-            <Loading log={log} empty={shown.length === 0} />
+            {skeleton && shown.length === 0 && <Loading log={log} />}
           </div>
         </div>
         <div className="relative mx-auto w-full max-w-thread px-5">
@@ -219,9 +220,9 @@ function useScroll(log: Log, newest: number | undefined) {
   return { scroller, content, away, toEnd };
 }
 
-function Loading({ log, empty }: { log: Log; empty: boolean }) {
+function Loading({ log }: { log: Log }) {
   const connection = useConnection(log);
-  if (!empty || connection.state === "refused") return null;
+  if (connection.state === "refused") return null;
   return (
     <div className="space-y-4 pt-10" aria-hidden="true">
       <div className="ml-auto h-10 w-2/5 rounded-lg bg-hover" />

@@ -22,7 +22,7 @@ import { countRender } from "../lib/renders";
 import { Button, IconButton } from "../ui/Button";
 import { Elapsed, useElapsed } from "../ui/Elapsed";
 import { Icon } from "../ui/Icon";
-import { monthOr } from "../panes/numbers";
+import { inWords } from "../panes/numbers";
 import { Sql } from "../panes/Sql";
 import { Prose } from "./Answer";
 import { AnswerCharts } from "./AnswerChart";
@@ -43,7 +43,7 @@ interface Props {
 
 /** A question and its answer. A finished turn renders once. */
 export const TurnView = memo(function TurnView({ turn: fromLog, log, last, onNote }: Props) {
-  const turn = useFigures(fromLog, log);
+  const { turn, coming } = useFigures(fromLog, log);
   countRender(`turn ${turn.seq}`);
   const running = turn.state === "running" || turn.state === "idle";
   return (
@@ -52,14 +52,16 @@ export const TurnView = memo(function TurnView({ turn: fromLog, log, last, onNot
       <div className="mt-4">
         <Activity turn={turn} log={log} running={running} />
         <Body turn={turn} log={log} running={running} />
-        {turn.answer && <Stale turn={turn} log={log} />}
-        <Outcome turn={turn} log={log} last={last} />
-        {turn.answer && <Footnotes turn={turn} onNote={onNote} />}
-        {!running && <AnswerCharts turn={turn} log={log} />}
-        {!running && <Results turn={turn} log={log} />}
-        {!running && last && <WhichSource turn={turn} log={log} />}
-        {!running && turn.state !== "parked" && <Actions turn={turn} log={log} last={last} />}
-        {turn.state === "finished" && last && <NextQuestions turn={turn} log={log} />}
+        <div className="when-settled" data-settling={coming || undefined}>
+          {turn.answer && <Stale turn={turn} log={log} />}
+          <Outcome turn={turn} log={log} last={last} />
+          {turn.answer && <Footnotes turn={turn} onNote={onNote} />}
+          {!running && <AnswerCharts turn={turn} log={log} />}
+          {!running && <Results turn={turn} log={log} />}
+          {!running && last && <WhichSource turn={turn} log={log} />}
+          {!running && turn.state !== "parked" && <Actions turn={turn} log={log} last={last} />}
+          {turn.state === "finished" && last && <NextQuestions turn={turn} log={log} />}
+        </div>
       </div>
     </article>
   );
@@ -348,19 +350,18 @@ function Footnotes({ turn, onNote }: Pick<Props, "turn" | "onNote">) {
   const list = numbered(notes);
   const severalResults = new Set(list.map((n) => n.cite!.result)).size > 1;
   const open = notes.filter((n) => n.open).length;
-  const inTable = notes.filter((n) => n.cite && n.number === undefined).length;
   if (!notes.length) return null;
   return (
     <div role="group" aria-label="Footnotes" className="mt-3 text-sm text-ink-quiet">
       <p className="flex flex-wrap items-center gap-x-3">
-        {list.length + inTable > 0 && (
+        {list.length > 0 && (
           <button
             type="button"
             aria-expanded={all}
             onClick={() => setAll(!all)}
             className="-ml-1 inline-flex h-7 items-center gap-1 rounded-md px-1 hover:bg-hover hover:text-ink"
           >
-            {plural(list.length || inTable, "source")}
+            {plural(list.length, "footnote")}
             {open === 0 && <Icon name="check" small className="text-good" />}
           </button>
         )}
@@ -376,18 +377,12 @@ function Footnotes({ turn, onNote }: Pick<Props, "turn" | "onNote">) {
                 className="-ml-1 flex w-full gap-2 rounded-sm px-1 py-0.5 text-left hover:bg-hover hover:text-ink"
               >
                 <span className="w-4 shrink-0 text-right text-xs font-semibold text-accent">{n.number}</span>
-                <span className="shrink-0 font-medium text-ink-soft">{monthOr(n.cite!.text)}</span>
+                <span className="shrink-0 font-medium text-ink-soft">{inWords(n.cite!.text)}</span>
                 <span className="min-w-0 truncate">{origin(n.cite!, severalResults)}</span>
               </button>
             </li>
           ))}
         </ol>
-        {inTable > 0 && (
-          <p className="text-xs">
-            {plural(inTable, "number in a table also has a footnote", "numbers in tables also have footnotes")}: select
-            one to see it.
-          </p>
-        )}
       </div>
     </div>
   );

@@ -6,6 +6,17 @@ import type { Note } from "./notes";
 /** The conversation that a text belongs to, in which its questions can be asked. */
 export const LogContext = createContext<Log | undefined>(undefined);
 
+/** How to ask the next question where a conversation is shown, and what can be asked there. Without questions, those
+ *  about its sources are offered. */
+export interface Next {
+  ask?: (text: string) => Promise<void>;
+  questions?: readonly string[];
+  /** Whether the questions are offered only below an answer that used no tool, which is a decline. */
+  afterDecline?: boolean;
+}
+
+export const NextContext = createContext<Next>({});
+
 /** Opens a footnote beside its number. */
 export const NoteContext = createContext<(note: Note, anchor: HTMLElement) => void>(() => {});
 

@@ -10,8 +10,10 @@ export interface Note {
   /** The evidence. Undefined if no footnote was found. */
   cite?: Cite;
   open?: Unresolved;
-  /** The displayed number. Undefined in tables, where nearly every cell has a footnote. */
+  /** Undefined without evidence. */
   number?: number;
+  /** The number is not displayed in a table, where nearly every cell has a footnote. */
+  inTable?: boolean;
 }
 
 /** Returns the notes of an answer in the order of its text. */
@@ -26,8 +28,10 @@ export function notesOf(a: Answer): readonly Note[] {
     ...a.unresolved.map((open) => ({ from: at(open.start), to: at(open.end), open })),
   ].sort((x, y) => x.from - y.from);
   const numbers = new Map<string, number>();
-  for (const n of notes) {
-    if (!n.cite || inTable(a.text, n.from)) continue;
+  for (const n of notes) n.inTable = inTable(a.text, n.from);
+  // Those of tables come last, so that the displayed numbers have no gaps.
+  for (const n of [...notes].sort((x, y) => Number(x.inTable) - Number(y.inTable))) {
+    if (!n.cite) continue;
     const key = `${n.cite.result}|${n.cite.row}|${n.cite.column}|${n.cite.formula}`;
     n.number = numbers.get(key) ?? numbers.size + 1;
     numbers.set(key, n.number);
@@ -43,10 +47,12 @@ function inTable(text: string, at: number): boolean {
   return /^\s*\|/.test(line);
 }
 
-/** Returns the numbered notes, each number once. */
+/** Returns the numbered notes in the order of their numbers, each number once. */
 export function numbered(notes: readonly Note[]): readonly Note[] {
   const seen = new Set<number>();
-  return notes.filter((n) => n.number !== undefined && !seen.has(n.number) && seen.add(n.number));
+  return notes
+    .filter((n) => n.number !== undefined && !seen.has(n.number) && seen.add(n.number))
+    .sort((x, y) => x.number! - y.number!);
 }
 
 /** Describes where a number comes from: "revenue, row 3 of result 1". Without withResult, omits the result. */

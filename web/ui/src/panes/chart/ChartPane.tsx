@@ -3,7 +3,7 @@ import { useEffect, useMemo, useRef, type KeyboardEvent, type ReactNode } from "
 import { fileName, save } from "../../lib/download";
 import { loadWithRetry } from "../../lib/lazy";
 import { resultName } from "../../lib/format";
-import { go, route, useRoute } from "../../lib/router";
+import { go } from "../../lib/router";
 import { Button } from "../../ui/Button";
 import { Icon, type IconName } from "../../ui/Icon";
 import { Grid } from "../grid/Grid";
@@ -11,8 +11,9 @@ import { Hidden, hiddenRows } from "../Hidden";
 import type { ChartPaneProps } from "../slots";
 import { choices, compile, type Drawing } from "./compile";
 import type { Type } from "./pick";
-import { Shown } from "./Picture";
+import { notesBelow, Shown } from "./Picture";
 import { useDrawing, useSize } from "./useDrawing";
+import { useType } from "./useType";
 import "./chart.css";
 
 const typeNames: Record<Type, string> = {
@@ -33,22 +34,6 @@ const icons: Record<Type, IconName> = {
   histogram: "chart",
   table: "table",
 };
-const types = Object.keys(typeNames) as Type[];
-
-// The types that the user chose. They last while the page is open, and are in the address.
-const chosen = new Map<string, Type>();
-
-function useType(conversation: string, result: string) {
-  const { view, at } = useRoute();
-  const key = `${conversation}.${result}`;
-  const inAddress = (view === undefined || view === "chart") && types.includes(at as Type);
-  const choose = (t: Type) => {
-    chosen.set(key, t);
-    go({ ...route(), conversation, result, view: undefined, at: t }, "replace");
-  };
-  return [inAddress ? (at as Type) : chosen.get(key), choose] as const;
-}
-
 export default function ChartPane({ conversation, result, spec, onPicture }: ChartPaneProps) {
   const [type, choose] = useType(conversation, result.id);
   const [box, size] = useSize();
@@ -66,7 +51,10 @@ export default function ChartPane({ conversation, result, spec, onPicture }: Cha
     const full = rows && compile(rows, spec, { ...options, now: Date.now(), titled: true });
     if (full?.kind !== "chart") return;
     const { picture } = await loadWithRetry(() => import("./vega"));
-    save(await picture(full.spec, format), fileName(spec?.title || `${full.y} by ${full.x}`, format));
+    save(
+      await picture(full.spec, format, notesBelow(full, data), options.look),
+      fileName(spec?.title || `${full.y} by ${full.x}`, format),
+    );
   };
   const saver = useRef(saveChart);
   saver.current = saveChart;
@@ -79,8 +67,8 @@ export default function ChartPane({ conversation, result, spec, onPicture }: Cha
   return (
     <div className="flex min-h-0 flex-1 flex-col">
       {data && hidden > 0 && <Hidden rows={hidden} of={data.row_count} />}
-      {offered.length > 0 && hidden !== data?.row_count && (
-        <div className="flex items-center gap-0.5 px-3 pt-2">
+      {(!data || (offered.length > 0 && hidden !== data.row_count)) && (
+        <div className="flex min-h-10 items-center gap-0.5 px-3 pt-2">
           <Types offered={offered} now={typeOf(drawing) ?? type} onChoose={choose} />
         </div>
       )}

@@ -3,9 +3,11 @@ import { Hidden, hiddenRows } from "../Hidden";
 import type { InlineChartProps } from "../slots";
 import { Shown } from "./Picture";
 import { useDrawing } from "./useDrawing";
+import { useType } from "./useType";
 
 export default function InlineChart({ height, ...place }: InlineChartProps) {
-  const { data, error, drawing, chart } = useDrawing({ ...place, height });
+  const [type] = useType(place.conversation, place.result.id);
+  const { data, error, drawing, chart } = useDrawing({ ...place, type, height });
   const hidden = data ? hiddenRows(place.result.source, data) : 0;
   if (data && hidden > 0) return <Hidden rows={hidden} of={data.row_count} />;
   return (

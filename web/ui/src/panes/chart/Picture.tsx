@@ -29,21 +29,25 @@ export function Shown({ error, chart, data, reserved, children }: ShownProps) {
     return (
       <>
         <Picture drawing={chart} />
-        <Notes notes={chart.notes} drawn={data && data.rows.length < data.row_count ? data.rows.length : undefined} />
+        <Notes notes={notesBelow(chart, data)} />
       </>
     );
   return children || <div className="rounded-md bg-sunken" style={{ height: reserved }} aria-hidden="true" />;
 }
 
-/** Says what the chart does not show. */
-function Notes({ notes, drawn }: { notes: string[]; drawn?: number }) {
-  if (!notes.length && drawn === undefined) return null;
+/** Returns the notes about what a chart does not show. */
+export function notesBelow(chart: Chart, data?: ResultPage): string[] {
+  const part = data && data.rows.length < data.row_count;
+  return part ? [...chart.notes, `The first ${plural(data.rows.length, "row")} are drawn.`] : chart.notes;
+}
+
+function Notes({ notes }: { notes: string[] }) {
+  if (!notes.length) return null;
   return (
     <ul className="mt-1 space-y-0.5 text-xs text-ink-quiet">
       {notes.map((n) => (
         <li key={n}>{n}</li>
       ))}
-      {drawn !== undefined && <li>The first {plural(drawn, "row")} are drawn.</li>}
     </ul>
   );
 }

@@ -329,6 +329,17 @@ test("numbers on an axis have one unit", () => {
   expect(numberLabels(90_000)).toEqual({ format: ",~r" });
 });
 
+test("the axis and the figure of amounts have their currency", async () => {
+  const bars = data(["city", "total_inr:number"], [["Pune", 1_200_000], ["Goa", 300_000]]); // prettier-ignore
+  const drawn = texts(await svgOf(chart(bars, { type: "bar", x: "city", y: ["total_inr"] })));
+  expect(drawn).toContain("₹1.2 M");
+  expect(drawn).toContain("total");
+  const one = compile(data(["total:number", "currency"], [[12.5, "GBP"]]), undefined, options()) as {
+    figures: unknown;
+  };
+  expect(one.figures).toEqual([{ name: "total", value: "£12.50" }]);
+});
+
 test("1.2 M is written on the axis", async () => {
   const svg = await svgOf(
     chart(

@@ -1,6 +1,6 @@
 // Compiles a chart to Vega-Lite 6. The specification contains the data and no addresses. Its fields have fixed names,
 // and text from the database is only in places where Vega does not interpret it.
-import { numberOf, styleOf, formatCell } from "../numbers";
+import { formatCell, numberOf, signOf, styleOf, stylesOf, title } from "../numbers";
 import { list, marksOf, type Mark, type Marks } from "./marks";
 import { currencies, labelOf, measuresOf, maxParts, pick, type Data, type Plan, type Type } from "./pick";
 import type { Unit } from "./time";
@@ -65,9 +65,10 @@ export function compile(d: Data, spec: ChartSpec | undefined, o: Options): Drawi
 }
 
 function numbers(d: Data, plan: Plan): Drawing {
+  const styles = stylesOf(d.columns, d.rows);
   const figures = plan.y.map((j) => ({
     name: d.columns[j]!.name,
-    value: formatCell(d.rows[0]![j], styleOf(d.columns[j]!, [d.rows[0]![j]])) || "no value",
+    value: formatCell(d.rows[0]![j], styles[j]!) || "no value",
   }));
   const of = labelOf(d);
   return {
@@ -84,17 +85,15 @@ function omissions(d: Data, plan: Plan, spec?: ChartSpec): string[] {
   const omitted = spec ? [] : measuresOf(d).filter((j) => j !== plan.x && !plan.y.includes(j));
   if (omitted.length)
     out.push(
-      `${list(omitted.map((j) => words(d.columns[j]!.name)))} ${omitted.length === 1 ? "is" : "are"} not drawn here, only in the table.`,
+      `${list(omitted.map((j) => title(d.columns[j]!.name)))} ${omitted.length === 1 ? "is" : "are"} not drawn here, only in the table.`,
     );
   const money = currencies(d);
   if (money) out.push(`One axis shows several currencies: ${list(money)}.`);
   return out;
 }
 
-const words = (name: string) => name.replaceAll("_", " ");
-
 function measure(d: Data, plan: Plan): string {
-  return plan.y.length === 1 ? words(d.columns[plan.y[0]!]!.name) : "value";
+  return plan.y.length === 1 ? title(d.columns[plan.y[0]!]!.name) : "value";
 }
 
 /** Describes a chart for people who cannot see it. */
@@ -103,7 +102,7 @@ function describe(kind: string, d: Data, plan: Plan, m: Marks, spec?: ChartSpec)
   const high = known.reduce((a, b) => (b.y! > a.y! ? b : a)),
     low = known.reduce((a, b) => (b.y! < a.y! ? b : a));
   const of = (k: Mark) => `${k.v} (${[k.l, k.s].filter(Boolean).join(", ")})`;
-  const parts = [`${kind} of ${measure(d, plan)} by ${words(d.columns[plan.x!]!.name)}`];
+  const parts = [`${kind} of ${measure(d, plan)} by ${title(d.columns[plan.x!]!.name)}`];
   if (m.series.length) parts.push(`in ${m.series.length} series: ${m.series.join(", ")}`);
   const span = m.axis === "periods" ? ` from ${m.domain[0]} to ${m.domain.at(-1)}` : "";
   return `${spec?.title ? `${spec.title}. ` : ""}${parts.join(", ")}; ${known.length} values${span}. Highest: ${of(high)}. Lowest: ${of(low)}.${m.notes.length ? ` ${m.notes.join(" ")}` : ""}`;
@@ -118,15 +117,17 @@ const units: [number, string][] = [
   [1e5, " K"],
 ];
 
-export function numberLabels(top: number): Json {
-  if (top >= 1e17 || (top > 0 && top < 1e-3))
-    return { labelExpr: "datum.value == 0 ? '0' : format(datum.value, '~e')" };
-  const unit = units.find(([from]) => top >= from);
-  if (unit) {
-    const by = unit[0] === 1e5 ? 1e3 : unit[0];
-    return { labelExpr: `datum.value == 0 ? '0' : format(datum.value / ${by}, ',~r') + '${unit[1]}'` };
+export function numberLabels(top: number, sign = ""): Json {
+  const powers = top >= 1e17 || (top > 0 && top < 1e-3);
+  const [from, unit] = (!powers && units.find(([from]) => top >= from)) || [1, ""];
+  const by = from === 1e5 ? 1e3 : from;
+  const size = (value: string) => `format(${value}${by === 1 ? "" : ` / ${by}`}, '${powers ? "~e" : ",~r"}')`;
+  if (sign) {
+    const amount = `(datum.value < 0 ? '-' : '') + '${sign}' + ${size("abs(datum.value)")}`;
+    return { labelExpr: `datum.value == 0 ? '${sign}0' : ${amount}${unit && ` + '${unit}'`}` };
   }
-  return { format: ",~r" };
+  if (!unit && !powers) return { format: ",~r" };
+  return { labelExpr: `datum.value == 0 ? '0' : ${size("datum.value")}${unit && ` + '${unit}'`}` };
 }
 
 const letterWidth = 6.4; // approximate, at 12 px
@@ -231,13 +232,13 @@ const color = (m: Marks, o: Options, lines = false, labels?: number): Json =>
 
 function tips(d: Data, plan: Plan, m: Marks): Json[] {
   return [
-    { field: "l", type: "nominal", title: words(d.columns[plan.x!]!.name) },
+    { field: "l", type: "nominal", title: title(d.columns[plan.x!]!.name) },
     ...(m.series.length
       ? [
           {
             field: "s",
             type: "nominal",
-            title: plan.series === undefined ? "series" : words(d.columns[plan.series]!.name),
+            title: plan.series === undefined ? "series" : title(d.columns[plan.series]!.name),
           },
         ]
       : []),
@@ -273,14 +274,14 @@ function chart(
     notes: m.notes,
     description,
     marks: m.marks,
-    x: words(d.columns[plan.x!]!.name),
+    x: title(d.columns[plan.x!]!.name),
     y: measure(d, plan),
     spec: {
       ...frame(
         o,
         height,
         description,
-        o.titled ? spec?.title || `${measure(d, plan)} by ${words(d.columns[plan.x!]!.name)}` : undefined,
+        o.titled ? spec?.title || `${measure(d, plan)} by ${title(d.columns[plan.x!]!.name)}` : undefined,
       ),
       ...(short.length ? { params: [at, ...short] } : {}),
       ...body,
@@ -358,7 +359,7 @@ function measureAxis(
       ticks: false,
       domain: false,
       tickCount: Math.max(2, Math.min(6, Math.floor(o.room / (o.horizontal ? 80 : 45)))),
-      ...numberLabels(max),
+      ...numberLabels(max, signOf({ numeric: true, grouped: true, currency: m.currency })),
       ...(o.horizontal
         ? { orient: "top" }
         : { titleAngle: 0, titleAlign: "left", titleAnchor: "end", titleX: 0, titleY: -10, titleBaseline: "bottom" }),
@@ -653,14 +654,14 @@ function xAxis(d: Data, plan: Plan, m: Marks, o: Options): Json {
   return {
     field: "x",
     type: "quantitative",
-    title: words(d.columns[plan.x!]!.name),
+    title: title(d.columns[plan.x!]!.name),
     scale: { zero: false, nice: true },
     axis: {
       grid: plan.type === "scatter",
       labelAngle: 0,
       labelOverlap: "greedy",
       tickCount: Math.max(2, Math.floor(room / 90)),
-      ...(years ? { format: "d" } : numberLabels(top)),
+      ...(years ? { format: "d" } : numberLabels(top, signOf(styleOf(d.columns[plan.x!]!, [])))),
     },
   };
 }
@@ -700,7 +701,7 @@ function pie(d: Data, plan: Plan, m: Marks, spec: ChartSpec | undefined, o: Opti
           order,
           color: color(slices, o),
           tooltip: [
-            { field: "l", type: "nominal", title: words(d.columns[plan.x!]!.name) },
+            { field: "l", type: "nominal", title: title(d.columns[plan.x!]!.name) },
             { field: "v", type: "nominal", title: measure(d, plan) },
           ],
         },
@@ -740,7 +741,7 @@ function histogram(d: Data, plan: Plan, spec: ChartSpec | undefined, o: Options)
       v: formatCell(y, { numeric: true, grouped: true, decimals: 0 }),
     };
   });
-  const name = words(column.name);
+  const name = title(column.name);
   const notes = known.length < raw.length ? [`${raw.length - known.length} values are missing.`] : [];
   const peak = values.reduce((a, b) => (b.y > a.y ? b : a));
   const description = `${spec?.title ? `${spec.title}. ` : ""}Histogram of ${name}: ${known.length} values in ${n} ranges from ${values[0]!.l.split(" to ")[0]} to ${values.at(-1)!.l.split(" to ")[1]}. Most, ${peak.v}, from ${peak.l}.`;
@@ -753,7 +754,7 @@ function histogram(d: Data, plan: Plan, spec: ChartSpec | undefined, o: Options)
       grid: false,
       tickCount: Math.max(2, Math.floor(o.width / 90)),
       labelOverlap: "greedy",
-      ...numberLabels(Math.max(Math.abs(low), Math.abs(high))),
+      ...numberLabels(Math.max(Math.abs(low), Math.abs(high)), signOf(style)),
     },
   };
   const y = {

@@ -1,7 +1,7 @@
 // Converts rows to the marks of a chart, in drawing order. Missing periods become gaps, and names or series beyond the
 // maximum are combined.
 import type { Cell } from "../../log/events";
-import { numberOf, styleOf, formatCell, type Style } from "../numbers";
+import { numberOf, styleOf, stylesOf, formatCell, type Style } from "../numbers";
 import { additive, currencies, maxSeries, type Data, type Plan } from "./pick";
 import { label, periods, withoutGaps, unfinished, type Unit } from "./time";
 
@@ -29,7 +29,7 @@ export interface Marks {
   /** The start times of the periods in domain. */
   begins: number[];
   series: string[];
-  style: Style;
+  currency: string | undefined; // of all measures
   notes: string[];
   additive: boolean;
   partial?: string;
@@ -54,12 +54,8 @@ interface Point {
 }
 
 function points(d: Data, plan: Plan, at?: (number | null)[]): Point[] {
-  const styles = plan.y.map((j) =>
-    styleOf(
-      d.columns[j]!,
-      d.rows.map((r) => r[j]),
-    ),
-  );
+  const look = stylesOf(d.columns, d.rows);
+  const styles = plan.y.map((j) => look[j]!);
   const out: Point[] = [];
   d.rows.forEach((r, i) => {
     plan.y.forEach((j, k) => {
@@ -91,11 +87,17 @@ export function marksOf(d: Data, plan: Plan, to: { now: number; data?: number })
   );
   const all = points(d, plan, time?.at);
   const sums = plan.y.length > 0 && plan.y.every((j) => additive(d.columns[j]!, d.sql)) && !currencies(d);
-  const style = styleOf(
-    d.columns[plan.y[0]!]!,
-    all.map((p) => p.raw),
-  );
-  const out: Marks = { axis: "names", marks: [], domain: [], begins: [], series: [], style, notes: [], additive: sums };
+  const currency = new Set(all.map((p) => p.style.currency)).size === 1 ? all[0]!.style.currency : undefined;
+  const out: Marks = {
+    axis: "names",
+    marks: [],
+    domain: [],
+    begins: [],
+    series: [],
+    currency,
+    notes: [],
+    additive: sums,
+  };
   const empty = all.filter((p) => p.y === null).length;
   if (empty) out.notes.push(`${empty === 1 ? "1 value is" : `${empty} values are`} missing, and not drawn as zero.`);
   const few = limitSeries(all, plan, sums, out);

@@ -1,6 +1,6 @@
 // Compiles the chart of a result for a place on the page.
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "react";
-import { useFirstRows } from "../../api/rows";
+import { useFirstRows, useRowsComing } from "../../api/rows";
 import { color, useDark } from "../../lib/theme";
 import type { ChartSpec } from "../../log/events";
 import type { ShownResult } from "../../log/conversation";
@@ -22,7 +22,10 @@ interface Place {
 
 /** Loads and compiles a chart. While `drawing` is undefined because it loads, `chart` is the last one. */
 export function useDrawing({ conversation, result, spec, type, width, height }: Place) {
-  const { data, error } = useFirstRows({ conversation, id: result.id });
+  const ref = { conversation, id: result.id };
+  const first = useFirstRows(ref);
+  const coming = useRowsComing(ref) && result.source === "client";
+  const { data, error } = coming ? { data: undefined, error: undefined } : first;
   useEffect(preload, []);
   const look = useLook();
   const rows = useMemo(

@@ -3,6 +3,7 @@
 import { Error as Errors, View, loader, parse, type Loader, type TooltipHandler } from "vega";
 import { expressionInterpreter } from "vega-interpreter";
 import { compile, type TopLevelSpec } from "vega-lite";
+import type { Look } from "./compile";
 
 const refuse = () => Promise.reject(new Error("A chart must not load anything."));
 const noLoader: Loader = Object.assign(loader(), { load: refuse, sanitize: refuse, http: refuse, file: refuse });
@@ -36,12 +37,96 @@ export async function draw(spec: object, into: HTMLElement, marks: number, toolt
   return v;
 }
 
-/** Renders a chart as a file. */
-export async function picture(spec: object, format: "png" | "svg"): Promise<Blob> {
+type NoteLook = Pick<Look, "font" | "quiet" | "surface">;
+
+// Of the notes below a saved chart, in pixels.
+const noteSize = 12;
+const noteLine = 18;
+const noteMargin = 8;
+
+const noteFont = (look: NoteLook) => `${noteSize}px ${look.font}`;
+
+/** Breaks notes into lines of at most the given width. */
+function noteLines(notes: readonly string[], width: number, look: NoteLook): string[] {
+  const c = document.createElement("canvas").getContext("2d")!;
+  c.font = noteFont(look);
+  return notes.flatMap((n) => {
+    const lines = [""];
+    for (const word of n.split(" ")) {
+      const longer = `${lines.at(-1)} ${word}`.trim();
+      if (c.measureText(longer).width <= width) lines[lines.length - 1] = longer;
+      else lines.push(word);
+    }
+    return lines.filter(Boolean);
+  });
+}
+
+/** Adds notes below a chart in SVG. */
+function withNotes(svg: string, notes: readonly string[], look: NoteLook): string {
+  const root = new DOMParser().parseFromString(svg, "image/svg+xml").documentElement;
+  const [width, height] = ["width", "height"].map((n) => Number(root.getAttribute(n))) as [number, number];
+  const lines = noteLines(notes, width - 2 * noteMargin, look);
+  const full = height + lines.length * noteLine + noteMargin;
+  const add = (name: string, attributes: Record<string, string | number>, text = "") => {
+    const el = root.appendChild(document.createElementNS("http://www.w3.org/2000/svg", name));
+    for (const [k, v] of Object.entries(attributes)) el.setAttribute(k, String(v));
+    el.textContent = text;
+  };
+  root.setAttribute("height", String(full));
+  root.setAttribute("viewBox", `0 0 ${width} ${full}`);
+  add("rect", { y: height, width, height: full - height, fill: look.surface });
+  lines.forEach((l, i) =>
+    add(
+      "text",
+      {
+        ...{ x: noteMargin, y: height + i * noteLine + noteSize },
+        ...{ "font-size": noteSize, "font-family": look.font, fill: look.quiet },
+      },
+      l,
+    ),
+  );
+  return new XMLSerializer().serializeToString(root);
+}
+
+/** Adds notes below a chart on a canvas. */
+function canvasWithNotes(
+  from: HTMLCanvasElement,
+  scale: number,
+  notes: readonly string[],
+  look: NoteLook,
+): HTMLCanvasElement {
+  const height = from.height / scale;
+  const lines = noteLines(notes, from.width / scale - 2 * noteMargin, look);
+  const canvas = document.createElement("canvas");
+  canvas.width = from.width;
+  canvas.height = from.height + (lines.length * noteLine + noteMargin) * scale;
+  const c = canvas.getContext("2d")!;
+  c.fillStyle = look.surface;
+  c.fillRect(0, 0, canvas.width, canvas.height);
+  c.drawImage(from, 0, 0);
+  c.scale(scale, scale);
+  c.font = noteFont(look);
+  c.fillStyle = look.quiet;
+  lines.forEach((l, i) => c.fillText(l, noteMargin, height + i * noteLine + noteSize));
+  return canvas;
+}
+
+/** Renders a chart as a file, with the notes below it. */
+export async function picture(
+  spec: object,
+  format: "png" | "svg",
+  notes: readonly string[],
+  look: NoteLook,
+): Promise<Blob> {
   const v = (await view(spec)).renderer("none");
+  const scale = 2;
   try {
-    if (format === "svg") return new Blob([await v.toSVG()], { type: "image/svg+xml" });
-    const canvas = (await v.toCanvas(2)) as unknown as HTMLCanvasElement;
+    if (format === "svg") {
+      const svg = await v.toSVG();
+      return new Blob([notes.length ? withNotes(svg, notes, look) : svg], { type: "image/svg+xml" });
+    }
+    const drawn = (await v.toCanvas(scale)) as unknown as HTMLCanvasElement;
+    const canvas = notes.length ? canvasWithNotes(drawn, scale, notes, look) : drawn;
     const blob = await new Promise<Blob | null>((resolve) => canvas.toBlob(resolve, "image/png"));
     if (!blob) throw new Error("The browser could not render the chart as a picture.");
     return blob;

@@ -99,7 +99,12 @@ function Change({ call, family, input, conversation, asked, onShown }: Props) {
   useEffect(() => {
     if (!comparing) onShown?.();
   }, [comparing, onShown]);
-  if (comparing) return <p className="text-ink-quiet">Comparing with the current file.</p>;
+  if (comparing)
+    return (
+      <p data-settling="" className="text-ink-quiet">
+        Comparing with the current file.
+      </p>
+    );
   return (
     <div className="space-y-1.5">
       {planned.words && <p className="text-sm text-ink-soft">{planned.words}</p>}

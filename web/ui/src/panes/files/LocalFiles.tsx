@@ -82,7 +82,7 @@ export default function LocalFiles({ log, offline, asked = true }: LocalFilesPro
         )}
       />
       {log && <Seen log={log} />}
-      {asked && files.some((f) => f.tables.length) && <SentWithQuestion files={files} onShow={setShown} />}
+      {asked && files.some((f) => f.state !== "failed") && <SentWithQuestion files={files} onShow={setShown} />}
       {files.some((f) => f.error) && (
         <div role="alert" className="w-full text-sm text-bad">
           {files.map((f) => f.error && <p key={f.id} className="wrap-anywhere">{`${f.name}: ${f.error}`}</p>)}
@@ -118,6 +118,12 @@ const maxNames = 12;
 function SentWithQuestion({ files, onShow }: { files: readonly LocalFile[]; onShow: (f: LocalFile) => void }) {
   const names = files.flatMap((f) => f.tables.flatMap((t) => t.columns.map((c) => c.name)));
   const [first] = files.filter((f) => f.tables.length);
+  if (!first)
+    return (
+      <p className="w-full text-xs text-ink-quiet">
+        Sent with your question: the number of rows, and the names and types of the tables and columns. No values.
+      </p>
+    );
   const tables = files.flatMap((f) => f.tables.map((t) => t.name));
   return (
     <p className="w-full text-xs wrap-anywhere text-ink-quiet">
@@ -130,7 +136,7 @@ function SentWithQuestion({ files, onShow }: { files: readonly LocalFile[]; onSh
           <button
             type="button"
             className="rounded-sm underline underline-offset-2 hover:text-ink"
-            onClick={() => onShow(first!)}
+            onClick={() => onShow(first)}
           >
             and {plural(names.length - maxNames, "more name")}
           </button>

@@ -2,7 +2,7 @@
 // the user allows.
 import { useEffect } from "react";
 import { api, ApiError, type Session, type ToolAnswer } from "../../api/client";
-import { keepLocalRows, localRows } from "../../api/rows";
+import { keepLocalRows, localRows, settleRows } from "../../api/rows";
 import type { Conversation, ToolPart } from "../../log/conversation";
 import type { StoredResult } from "../../log/events";
 import { familyOf, useTools, type Family } from "../../log/tools";
@@ -218,6 +218,7 @@ function publishRows(c: Conversation): void {
       const known = computed.get(`${c.id}.${p.key}`);
       if (known) keepLocalRows(ref, { columns: known.columns, rows: known.rows, rowCount: known.rowCount });
       else if (t.state !== "parked") void recompute(c.id, p.result);
+      else settleRows(ref);
     }
   }
   for (const r of Object.values(c.results)) if (r.by === "user" && r.source === "client") void recompute(c.id, r);
@@ -230,7 +231,8 @@ async function recompute(conversation: string, r: StoredResult): Promise<void> {
   const ref = { conversation, id: r.id };
   const key = `${conversation}.${r.id}`;
   const { files } = local();
-  if (!r.sql || localRows(ref) || recomputed.get(key) === files || files.some((f) => f.state === "loading")) return;
+  if (!r.sql) return settleRows(ref);
+  if (localRows(ref) || recomputed.get(key) === files || files.some((f) => f.state === "loading")) return;
   recomputed.set(key, files);
   try {
     if (!(await tables()).length) return;
@@ -243,5 +245,7 @@ async function recompute(conversation: string, r: StoredResult): Promise<void> {
       keepLocalRows(ref, { columns: result.columns, rows: result.rows, rowCount: result.rowCount });
   } catch {
     // The file has changed or is closed: the panes show the rows that the server has.
+  } finally {
+    settleRows(ref);
   }
 }

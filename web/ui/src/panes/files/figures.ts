@@ -1,7 +1,7 @@
 // Adds the figures of a result to an answer if the model has seen no cells of it. They come from the rows in this
 // browser, get footnotes, and are never sent.
 import { useMemo } from "react";
-import { useLocalRows, type LocalRows } from "../../api/rows";
+import { useLocalRows, useRowsComing, type LocalRows } from "../../api/rows";
 import type { Answer, Conversation, ToolPart, Turn } from "../../log/conversation";
 import type { Cell, Cite } from "../../log/events";
 import { useLog, type Log } from "../../log/store";
@@ -13,16 +13,19 @@ const maxListed = 6; // columns; a single row with more is shown as a table
 
 const explores = (c: Conversation) => c.assistant === "explore";
 
-/** Returns a turn with the figures that the model could not see added to its answer. */
-export function useFigures(turn: Turn, log: Log): Turn {
+/** Returns a turn with the figures that the model could not see added to its answer, and whether they may still come. */
+export function useFigures(turn: Turn, log: Log): { turn: Turn; coming: boolean } {
   const local = useLog(log, explores);
   const part = local && turn.answer ? turn.parts.findLast(unseen) : undefined;
-  const rows = useLocalRows({ conversation: log.id, id: part?.result?.id ?? "" });
-  return useMemo(
+  const ref = { conversation: log.id, id: part?.result?.id ?? "" };
+  const rows = useLocalRows(ref);
+  const coming = useRowsComing(ref) && part !== undefined;
+  const withRows = useMemo(
     () =>
       turn.answer && part?.result && rows ? { ...turn, answer: withFigures(turn.answer, part.result.id, rows) } : turn,
     [turn, part, rows],
   );
+  return { turn: withRows, coming };
 }
 
 /** Reports whether the model knows only the number of a result's rows. */

@@ -18,6 +18,7 @@ export interface LocalFile {
 
 interface Local {
   files: readonly LocalFile[];
+  restored: boolean; // whether the files that were kept are among them
   keep: boolean; // whether copies stay in this browser for after a reload
 }
 
@@ -30,7 +31,7 @@ interface Opened {
 export const readable = /\.(csv|tsv|txt|parquet|json|jsonl|ndjson|xlsx)$/i;
 
 const storageKey = "footnote-local";
-let now: Local = { files: [], ...settings() };
+let now: Local = { files: [], restored: false, ...settings() };
 let opened: Opened[] = [];
 let engine: Promise<Engine> | undefined;
 let restored: Promise<void> | undefined;
@@ -78,6 +79,7 @@ export async function setKeep(keep: boolean): Promise<void> {
 export function restore(): Promise<void> {
   restored ??= keptFiles().then((kept) => {
     if (kept.length) openFiles([...kept.filter((k) => !opened.some((o) => o.id === k.id)), ...opened]);
+    set({ restored: true });
   });
   return restored;
 }

@@ -14,7 +14,7 @@ import { Button, IconButton } from "../../ui/Button";
 import { Icon } from "../../ui/Icon";
 import { Popover } from "../../ui/Popover";
 import { cellAddress } from "../cell";
-import { exactValue, formatCell, monthOr, stylesOf } from "../numbers";
+import { exactValue, formatCell, inWords, stylesOf } from "../numbers";
 import { resultsIn } from "../files/sql";
 import { Rows } from "../Rows";
 import { Sql } from "../Sql";
@@ -52,14 +52,16 @@ export default function FootnotePopover({ note, anchor, conversation, result, on
     <Popover
       anchor={anchor}
       onClose={onClose}
-      label={`Footnote of ${monthOr(cite.text)}`}
+      label={`Footnote of ${inWords(cite.text)}`}
       className="max-h-[80dvh] w-popover max-w-[calc(100dvw-1rem)]! overflow-y-auto p-4"
     >
       <div onKeyDown={key}>
         <div className="flex items-start gap-2">
           <p className="min-w-0 flex-1 text-sm">
-            <strong className="tabular font-serif text-lg font-semibold">{monthOr(cite.text)}</strong>
-            <span className="block text-ink-quiet">{describe(cite, result)}</span>
+            <strong className="tabular font-serif text-lg font-semibold">{inWords(cite.text)}</strong>
+            <span className="block text-ink-quiet" title={cite.value}>
+              {describe(cite, result)}
+            </span>
             {(result || used.length > 0) && (
               <span className="block text-xs text-ink-quiet">
                 {cite.marked ? "named by the model and verified" : "found by comparing the text with the results"}
@@ -120,7 +122,7 @@ function withParents(all: Readonly<Record<string, ShownResult>>, some: ShownResu
 /** Describes a footnote, to be read after the number: "is revenue in row 3 of result 1". */
 function describe(c: Cite, r?: ShownResult): string {
   const exact = c.formula ? "" : exactValue(c.value ?? c.text, c.text);
-  const exactly = exact && `, exactly ${exact}`;
+  const exactly = exact && `, ${exact}`;
   if (c.formula === "sql filter") return "is in a condition of the query";
   if (c.formula?.startsWith("column ")) return `belongs to the name of the ${c.formula}`;
   if (c.formula && refs(c.formula).length) return "is calculated";

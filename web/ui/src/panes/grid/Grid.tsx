@@ -17,6 +17,8 @@ import { count as grouped, plural } from "../../lib/format";
 import type { Cell, Column } from "../../log/events";
 import { Icon } from "../../ui/Icon";
 import { stylesOf, formatCell, type Style } from "../numbers";
+import type { Filter } from "./filter";
+import { Filters } from "./Filters";
 import { useRows, type Sort } from "./rows";
 import { linesOf, widthOf } from "./widths";
 import "./grid.css";
@@ -37,22 +39,34 @@ interface GridProps {
 const overscanRows = 8;
 const overscanColumns = 2;
 const sampleRows = 300; // for the widths of columns
+const maxHeight = 15_000_000; // browsers do not draw elements that are much taller
 const rem = () => parseFloat(getComputedStyle(document.documentElement).fontSize) || 16;
+
+function sizeText(count: number, total: number, filtered: boolean, truncated?: boolean): string {
+  const rows = filtered ? `${grouped(count)} of ${plural(total, "row")}` : plural(count, "row");
+  return truncated ? `${rows}; the query returned more` : rows;
+}
+
+/** Returns how far the rows move when the grid is scrolled by a pixel: more than one, if they do not fit maxHeight. */
+function scaleOf(el: HTMLElement, height: number): number {
+  return height > maxHeight ? (height - el.clientHeight) / (maxHeight - el.clientHeight) : 1;
+}
 
 interface At {
   row: number;
   column: number;
 }
 
-export function Grid({ source, columns, count, first: given, label, mark, truncated }: GridProps) {
+export function Grid({ source, columns, count: total, first: given, label, mark, truncated }: GridProps) {
   const id = useId();
   const [sort, setSort] = useState<Sort>();
-  const rows = useRows(source, columns, count, sort, given);
-  const sorted = sort !== undefined && rows.loaded >= count;
+  const [filters, setFilters] = useState<Filter[]>([]);
+  const rows = useRows(source, columns, total, { sort, filters }, given);
+  const count = rows.count ?? total;
   const scroller = useRef<HTMLDivElement>(null);
   const unit = useMemo(rem, []);
   const height = unit * 1.75;
-  const [view, setView] = useState({ from: 0, to: 40, left: 0, right: 20 });
+  const [view, setView] = useState({ from: 0, to: 40, left: 0, right: 20, shift: 0 });
   const ends = useRef<number[]>([]); // the right edge of each column, without the row numbers
   const [active, setActive] = useState<At>();
   const [anchor, setAnchor] = useState<At>();
@@ -61,14 +75,18 @@ export function Grid({ source, columns, count, first: given, label, mark, trunca
   const updateView = useCallback(() => {
     const el = scroller.current;
     if (!el) return;
-    const from = Math.max(0, Math.floor(el.scrollTop / height) - overscanRows);
-    const to = Math.min(count, Math.ceil((el.scrollTop + el.clientHeight) / height) + overscanRows);
+    const top = el.scrollTop * scaleOf(el, count * height);
+    const from = Math.max(0, Math.floor(top / height) - overscanRows);
+    const to = Math.min(count, Math.ceil((top + el.clientHeight) / height) + overscanRows);
+    const shift = top - el.scrollTop;
     const first = ends.current.findIndex((x) => x > el.scrollLeft),
       after = ends.current.findIndex((x) => x > el.scrollLeft + el.clientWidth);
     const left = first < 0 ? 0 : Math.max(0, first - overscanColumns),
       right = after < 0 ? Infinity : after + 1 + overscanColumns;
     setView((v) =>
-      v.from === from && v.to === to && v.left === left && v.right === right ? v : { from, to, left, right },
+      v.from === from && v.to === to && v.left === left && v.right === right && v.shift === shift
+        ? v
+        : { from, to, left, right, shift },
     );
   }, [count, height]);
   useLayoutEffect(() => {
@@ -90,13 +108,15 @@ export function Grid({ source, columns, count, first: given, label, mark, trunca
   }, [updateView]);
   const { need } = rows;
   useEffect(() => {
-    if (!sorted) need(view.from, view.to);
-  }, [need, view, sorted]);
+    need(view.from, view.to);
+  }, [need, view]);
 
-  const first = rows.at(0) !== undefined;
+  const loaded = useRef(""); // the result of which a row was loaded
+  if (rows.at(0)) loaded.current = `${source.conversation}.${source.id}`;
+  const first = loaded.current === `${source.conversation}.${source.id}`;
   const { styles, widths: natural } = useMemo(() => {
-    const some = firstRows(rows.at, Math.min(sampleRows, count));
-    const styles = stylesOf(columns, firstRows(rows.at, Math.min(10_000, count)) as Cell[][]);
+    const some = firstRows(rows.at, Math.min(sampleRows, total));
+    const styles = stylesOf(columns, firstRows(rows.at, Math.min(10_000, total)) as Cell[][]);
     return {
       styles,
       widths: columns.map((c, j) =>
@@ -108,33 +128,37 @@ export function Grid({ source, columns, count, first: given, label, mark, trunca
       ),
     };
     // Computed once, so that widths do not change while scrolling.
-  }, [columns, first, unit, count]);
+  }, [columns, first, unit, total]);
   const [own, setOwn] = useState<Record<number, number>>({});
   const width = (j: number) => own[j] ?? natural[j]!;
-  const numbers = Math.max(2.5, String(count).length * 0.55 + 1.4) * unit;
+  const numbers = Math.max(2.5, String(total).length * 0.55 + 1.4) * unit;
   const template = `${numbers}px ${columns.map((_, j) => `${width(j)}px`).join(" ")} minmax(0, 1fr)`;
   let edge = 0;
   const edges = columns.map((_, j) => (edge += width(j)));
-  const total = numbers + edge;
+  const wide = numbers + edge;
   const lines = columns.reduce((most, c, j) => Math.max(most, linesOf(c, width(j), unit)), 1);
   const head = unit * (0.5 + 1.25 * lines);
   useLayoutEffect(() => {
     ends.current = edges;
     updateView();
-  }, [total, updateView]);
+  }, [wide, updateView]);
 
   const reveal = useCallback(
     (place: number, middle = false) => {
       const el = scroller.current;
       if (!el) return;
-      const top = place * height,
+      const scale = scaleOf(el, count * height),
+        now = el.scrollTop * scale,
+        top = place * height,
         room = el.clientHeight - head; // the header covers the rest
-      if (middle) el.scrollTop = Math.max(0, top - room / 2);
-      else if (top < el.scrollTop) el.scrollTop = top;
-      else if (top + height > el.scrollTop + room) el.scrollTop = top + height - room;
+      if (middle) el.scrollTop = Math.max(0, top - room / 2) / scale;
+      else if (top < now) el.scrollTop = top / scale;
+      else if (top + height > now + room) el.scrollTop = (top + height - room) / scale;
     },
-    [height, head],
+    [count, height, head],
   );
+  const latest = useRef(reveal);
+  useLayoutEffect(() => void (latest.current = reveal));
   const revealColumn = (j: number) => {
     const el = scroller.current;
     if (!el) return;
@@ -148,22 +172,30 @@ export function Grid({ source, columns, count, first: given, label, mark, trunca
   const marked = mark && { row: mark.row, column: columns.findIndex((c) => c.name === mark.column) };
   useEffect(() => {
     if (!mark) return;
-    reveal(rows.placeOf(mark.row), true);
+    const place = rows.placeOf(mark.row);
+    if (place === undefined) {
+      setSort(undefined);
+      setFilters([]);
+    }
+    requestAnimationFrame(() => latest.current(place ?? mark.row, true));
     const j = columns.findIndex((c) => c.name === mark.column);
     if (j >= 0) revealColumn(j);
   }, [mark?.row, mark?.column, first]);
 
-  const bySort = async (j: number) => {
+  const change = (next: Sort | undefined, only: Filter[]) => {
+    setSort(next);
+    setFilters(only);
+    setActive(undefined);
+    scroller.current!.scrollTop = 0;
+  };
+  const bySort = (j: number) => {
     const next: Sort | undefined =
       sort?.column !== j
         ? { column: j, down: styles[j]!.numeric }
         : sort.down === styles[j]!.numeric
           ? { column: j, down: !sort.down }
           : undefined;
-    setSort(next);
-    setActive(undefined);
-    scroller.current!.scrollTop = 0;
-    if (next && rows.loaded < count && !(await rows.needAll())) setSort(undefined);
+    change(next, filters);
   };
 
   const block = active && blockOf(active, anchor ?? active);
@@ -226,7 +258,7 @@ export function Grid({ source, columns, count, first: given, label, mark, trunca
         original={original}
         row={rows.at(r)}
         styles={styles}
-        top={r * height}
+        top={r * height - view.shift}
         template={template}
         left={view.left}
         right={Math.min(view.right, columns.length)}
@@ -259,7 +291,7 @@ export function Grid({ source, columns, count, first: given, label, mark, trunca
         }}
         className="grid-view tabular min-h-0 flex-1 overflow-auto text-sm"
       >
-        <div role="rowgroup" className="grid-head" style={{ minWidth: total }}>
+        <div role="rowgroup" className="grid-head" style={{ minWidth: wide }}>
           <div
             role="row"
             aria-rowindex={1}
@@ -276,7 +308,7 @@ export function Grid({ source, columns, count, first: given, label, mark, trunca
                 index={j}
                 right={styles[j]!.numeric}
                 sort={sort?.column === j ? (sort.down ? "down" : "up") : undefined}
-                onSort={() => void bySort(j)}
+                onSort={() => bySort(j)}
                 width={width(j)}
                 onWidth={(w) => setOwn((o) => ({ ...o, [j]: Math.max(3 * unit, w) }))}
                 onFit={() => setOwn(({ [j]: _, ...rest }) => rest)}
@@ -284,23 +316,26 @@ export function Grid({ source, columns, count, first: given, label, mark, trunca
             ))}
           </div>
         </div>
-        <div role="rowgroup" className="relative" style={{ height: count * height, minWidth: total }}>
+        <div
+          role="rowgroup"
+          className="relative"
+          style={{ height: Math.min(count * height, maxHeight), minWidth: wide }}
+        >
           {drawn}
         </div>
       </div>
       <div className="flex min-h-9 shrink-0 items-center gap-3 border-t px-3 text-xs text-ink-quiet">
-        <span className="tabular">
-          {plural(count, "row")}
-          {truncated && "; the query returned more"}
-        </span>
+        <span className="tabular">{sizeText(count, total, filters.length > 0, truncated)}</span>
         {sort && (
-          <Sorting
-            name={columns[sort.column]!.name}
-            loaded={rows.loaded}
-            count={count}
-            onUndo={() => setSort(undefined)}
-          />
+          <button
+            type="button"
+            onClick={() => change(undefined, filters)}
+            className="rounded-sm underline underline-offset-2 hover:text-ink"
+          >
+            Sorted by {columns[sort.column]!.name}: undo
+          </button>
         )}
+        <Filters columns={columns} filters={filters} onChange={(only) => change(sort, only)} />
         {rows.error && (
           <span role="alert" className="text-bad">
             {rows.error}
@@ -394,21 +429,6 @@ function step(e: KeyboardEvent, now: At, active: boolean, page: number, last: At
   }
 }
 
-/** Shows the progress of sorting, and then a button to undo it. */
-function Sorting({ name, loaded, count, onUndo }: { name: string; loaded: number; count: number; onUndo: () => void }) {
-  if (loaded < count)
-    return (
-      <span role="status">
-        Loading all rows to sort them: {grouped(loaded)} of {grouped(count)}
-      </span>
-    );
-  return (
-    <button type="button" onClick={onUndo} className="rounded-sm underline underline-offset-2 hover:text-ink">
-      Sorted by {name}: undo
-    </button>
-  );
-}
-
 /** Returns a cell for the clipboard. In a block, tabs and line breaks become spaces. */
 function plain(v: Cell, alone: boolean): string {
   if (v === null) return "";
@@ -470,7 +490,7 @@ function Head({ column, index, right, sort, onSort, width, onWidth, onFit }: Hea
 interface LineProps {
   id: string;
   place: number;
-  original: number;
+  original: number | undefined; // until it is loaded
   row: readonly Cell[] | undefined;
   styles: Style[];
   top: number;
@@ -508,7 +528,7 @@ const Line = memo(function Line({
       style={{ top, gridTemplateColumns: template }}
     >
       <span role="rowheader" aria-colindex={1} className="grid-number" onClick={(e) => choose(place, -1, e.shiftKey)}>
-        {original + 1}
+        {original === undefined ? "" : original + 1}
       </span>
       {styles.slice(left, right).map((s, k) => {
         const j = left + k;

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import type { Assistant } from "../../api/client";
 import { commands, matchingCommands, type Command } from "./commands";
 
 const command = (name: string, group = "Go to"): Command => ({ id: name, name, group, icon: "plus", run: () => {} });
@@ -20,6 +21,16 @@ test("only a conversation can be exported, and a disabled command has a reason",
     assistants: [],
     sources: [{ name: "shop", engine: "sqlite", tables: 4, ok: false, error: "The file is gone." }],
   };
+  const assistant = (name: string, available: boolean) =>
+    ({ name, title: name, description: "", model: "", available, reason: "Not configured." }) as Assistant;
+  const some = [assistant("analyst", true), assistant("coder", false), assistant("chart", false)];
+  const offered = commands({ ...d, assistants: some, conversation: false }).filter((c) =>
+    c.id.startsWith("assistant:"),
+  );
+  expect(offered.map((c) => [c.id, c.off])).toEqual([
+    ["assistant:analyst", undefined],
+    ["assistant:coder", "Not configured."],
+  ]);
   const ids = commands({ ...d, conversation: false }).map((c) => c.id);
   expect(ids).not.toContain("export");
   const all = commands({ ...d, conversation: true });

@@ -1,5 +1,5 @@
 // The commands of the menu, and the search among them.
-import type { Assistant, Source } from "../../api/client";
+import { offered, type Assistant, type Source } from "../../api/client";
 import { queriesSources } from "../../composer/Composer";
 import { mod } from "../../shell/shortcuts";
 import type { IconName } from "../../ui/Icon";
@@ -97,7 +97,7 @@ export function commands(d: Context): Command[] {
     }
   }
   if (d.assistants.length > 1) {
-    for (const a of d.assistants) {
+    for (const a of offered(d.assistants)) {
       const off = a.available ? undefined : (a.reason ?? "This assistant is not available.");
       all.push({
         id: `assistant:${a.name}`,

@@ -219,7 +219,7 @@ function hasNotes(n: Nodes, c: Context): boolean {
   return c.notes.some((x) => x.from >= from && x.to <= to);
 }
 
-const numeral = /^[-+(]?[$€£¥]?\s?[\d.,]+\s?(%|[kKMBT])?\)?$/;
+const numeral = /^[-+(]?([A-Z]{0,3}\p{Sc}|[A-Z]{3,4}(?=\u00a0))?\s?[\d.,]+\s?(%|[kKMBT])?\)?$/u;
 
 // Longer tables are collapsed. The right pane shows them in full.
 const collapsedRows = 12;

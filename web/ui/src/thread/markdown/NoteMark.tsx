@@ -1,6 +1,6 @@
 import { use } from "react";
 import { isStale, NoteContext, StaleContext } from "../context";
-import { monthOr } from "../../panes/numbers";
+import { inWords } from "../../panes/numbers";
 import { origin, type Note } from "../notes";
 
 /** A number as a button that opens its footnote. A number without a footnote is underlined. */
@@ -25,11 +25,11 @@ export function NoteMark({ note, text, bare }: { note: Note; text: string; bare?
       className={`note ${stale ? "note-stale" : ""} inline rounded-sm text-left whitespace-nowrap hover:bg-accent-soft`}
       aria-haspopup="dialog"
     >
-      {monthOr(text)}
-      {!bare && note.number !== undefined && <sup aria-hidden="true">{note.number}</sup>}
+      {inWords(text)}
+      {!bare && !note.inTable && <sup aria-hidden="true">{note.number}</sup>}
       <span className="sr-only select-none">
         {" "}
-        footnote {bare ? "" : note.number}: {origin(note.cite)}
+        footnote {bare || note.inTable ? "" : note.number}: {origin(note.cite)}
         {stale && ". Its query has a newer version."}
       </span>
     </button>

@@ -70,17 +70,20 @@ test("escapes do not move the footnotes", () => {
   expect(at("\\$1,200 &amp; ".length)).toBe("$1,200 & ".length);
 });
 
-test("footnotes are numbered in reading order, except in tables", () => {
+test("footnotes are numbered in reading order, those of tables last", () => {
   const a = recorded("months").find((e) => e.kind === "answered")!;
   const answer = { seq: a.seq, text: a.body.text, cites: a.body.footnotes, unresolved: [] };
   const notes = notesOf(answer);
-  expect(numbered(notes).map((n) => [n.number, answer.text.slice(n.from, n.to)])).toEqual([
+  const list = numbered(notes).map((n) => [n.number, answer.text.slice(n.from, n.to)]);
+  expect(list.slice(0, 5)).toEqual([
     [1, "2026-10"],
     [2, "16,682.20"],
     [3, "2025-07"],
     [4, "4,293.04"],
     [5, "18"],
   ]);
-  expect(notes.filter((n) => n.number === undefined)).toHaveLength(20);
+  expect(notes.filter((n) => n.inTable)).toHaveLength(20);
+  expect(list.map(([number]) => number)).toEqual(list.map((_, i) => i + 1));
+  expect(new Set(notes.map((n) => n.number)).size).toBe(list.length);
   for (const n of notes) expect(answer.text.slice(n.from, n.to)).toBe(n.cite!.text);
 });
