@@ -61,7 +61,8 @@ func BenchmarkVerify(b *testing.B) {
 		for c, cell := range row {
 			s := fmt.Sprint(cell)
 			cites = append(cites, footnote.Cite{
-				Start: text.Len(), End: text.Len() + len(s), Text: s, Result: "r1", Row: &i, Column: t.Result.Columns[c].Name,
+				Start: text.Len(), End: text.Len() + len(s), Text: s, Result: "r1", Row: &i,
+				Column: t.Result.Columns[c].Name,
 			})
 			text.WriteString(s + [...]string{" made ", " from ", " for ", ".\n"}[c])
 		}

@@ -476,7 +476,8 @@ func (g *gathering) axis(n *numeral, t int) {
 		v := int64(-1)
 		if h := m.wholeHour(); h >= 0 {
 			v = h
-		} else if m.kind == number && len(m.readings) > 0 && m.readings[0].val.IsInt() && m.readings[0].val.Num().IsInt64() {
+		} else if m.kind == number && len(m.readings) > 0 && m.readings[0].val.IsInt() &&
+			m.readings[0].val.Num().IsInt64() {
 			v = m.readings[0].val.Num().Int64()
 		}
 		return slices.IndexFunc(tab.rows, func(row []any) bool { return row[0] == v })
@@ -629,7 +630,8 @@ func (l *listing) cells(subjects [][]subject) {
 		for i := range subjects[h.table] {
 			o := &subjects[h.table][i]
 			if (o.by == 0 || o.by == h.col+1) && (len(o.rows) == 1 || o.why == boundRows || o.why == inheritedRow ||
-				o.why == carriedRow || o.why == labelRows || o.why == listedRows) && slices.Contains(o.rows, int32(h.row)) {
+				o.why == carriedRow || o.why == labelRows || o.why == listedRows) &&
+				slices.Contains(o.rows, int32(h.row)) {
 				s.why = o.why
 				break
 			}
@@ -954,10 +956,12 @@ func (l *listing) claims() {
 	}
 }
 
-// bracketedShare adds the ratio of the figures in "549 of 2,110 trips (about 26 %)", of which the first may be computed.
+// bracketedShare adds the ratio of the figures in "549 of 2,110 trips (about 26 %)", of which the first may be
+// computed.
 func (l *listing) bracketedShare() {
 	r, k := l.r, l.k
-	if !l.n.percent || k < 2 || !r.opensBracket(l.n) || !r.arePartAndWhole(k-2, k-1) || l.n.from-r.numerals[k-1].to > 6 ||
+	if !l.n.percent || k < 2 || !r.opensBracket(l.n) || !r.arePartAndWhole(k-2, k-1) ||
+		l.n.from-r.numerals[k-1].to > 6 ||
 		r.found[k-2] == nil || r.found[k-1] == nil || r.found[k-2].table < 0 || r.found[k-1].table < 0 {
 		return
 	}

@@ -750,8 +750,8 @@ func (s score) String() string {
 }
 
 // TestCorpus checks the goals of the package for all transcripts together: 95 % right, at most 2 % of the right
-// numerals flagged, and 98 % of the wrong ones flagged. The limits of each split are close to its current values, so that
-// the test notices a change for the worse.
+// numerals flagged, and 98 % of the wrong ones flagged. The limits of each split are close to its current values, so
+// that the test notices a change for the worse.
 func TestCorpus(t *testing.T) {
 	var numerals, good, over, planted, noticed int
 	for _, split := range []struct {

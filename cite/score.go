@@ -126,7 +126,6 @@ const (
 	likePrevious // the formula of the figure before
 	wrongWay
 	above1
-	negativeSilent
 	notComparable
 	notSameKind
 	agedColumns
@@ -142,7 +141,6 @@ const (
 	extremeFails
 	sameMeasures
 	apartFar
-	groupCued
 	sourceOne                                  // + source
 	sourceBest  = sourceOne + signal(sources)  // + source, of two terms
 	sourceWorst = sourceBest + signal(sources) // + source
@@ -166,7 +164,8 @@ const (
 var classOf = [kinds]class{
 	aCell: cellClass, aSum: sumClass, anAverage: sumClass, anExtreme: sumClass, aGroupSum: sumClass,
 	aGroupAverage: sumClass, rowDiff: rowPair, colDiff: columnPair, rowRatio: rowPair, colRatio: columnPair,
-	rowGrowth: rowPair, colGrowth: columnPair, aShare: shareClass, aGroupShare: shareClass, aRest: shareClass, claimDiff: claimClass,
+	rowGrowth: rowPair, colGrowth: columnPair, aShare: shareClass, aGroupShare: shareClass,
+	aRest: shareClass, claimDiff: claimClass,
 	claimRatio: claimClass, claimGrowth: claimClass, aProduct: columnPair, aSumOfColumns: columnPair, aCount: wordClass,
 	aConditionalCount: wordClass, aTop: wordClass, anEcho: wordClass, aLimit: wordClass, someDays: wordClass,
 }
