@@ -586,14 +586,22 @@ func (r *resolver) candidates(k int) ([]*candidate, facts) {
 	}
 	subjects := r.subjectsOf(k)
 	l.cells(subjects)
+	known := r.factsOf(k)
+	if best := r.best(l.out, known); best != nil && best.score >= certain {
+		return l.out, known // no formula would win
+	}
 	for t := range r.tables {
 		l.aggregates(subjects[t])
 		l.pairs(subjects[t])
 	}
 	l.acrossTables(subjects)
 	l.claims()
-	return l.out, r.factsOf(k)
+	return l.out, known
 }
+
+// certain is the score from which a cell or a count is taken without listing formulas. On the corpora, that changes
+// four footnotes of 3,000 and saves three quarters of the time.
+const certain = 4
 
 // put adds a candidate over one or two terms unless it was added before.
 func (l *listing) put(c *candidate, x, y *term) {

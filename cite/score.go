@@ -190,10 +190,10 @@ const passes = 3
 func (r *resolver) score() {
 	r.choices, r.choiceFacts = make([][]*candidate, len(r.numerals)), make([]facts, len(r.numerals))
 	r.slots()
-	for range passes {
+	for pass := range passes {
 		for k := range r.numerals {
 			n := &r.numerals[k]
-			if !r.isPlainNumber(n) || r.fixed[k] {
+			if c := r.found[k]; !r.isPlainNumber(n) || r.fixed[k] || pass > 0 && c != nil && c.score >= certain {
 				continue
 			}
 			r.choices[k], r.choiceFacts[k] = r.candidates(k)
