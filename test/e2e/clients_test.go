@@ -53,7 +53,7 @@ func runClient(t *testing.T, p *process, file string) {
 	if err != nil {
 		t.Fatal("Node.js is needed for the client tests: ", err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	dir := filepath.Join("..", "clients")
 	if err := clienttest.Install(ctx, dir); err != nil {
