@@ -20,17 +20,20 @@ var (
 	ratHundred = big.NewRat(100, 1)
 )
 
-// pow10 returns 10^n as a fraction; n is within ±(maxDigits+maxExponent).
+// powers has 10^-18 to 10^18.
+var powers = func() (out [37]*big.Rat) {
+	p := int64(1)
+	for i := range 19 {
+		out[18-i], out[18+i] = big.NewRat(1, p), big.NewRat(p, 1)
+		p *= 10
+	}
+	return out
+}()
+
+// pow10 returns 10^n as a fraction, which must not be changed; n is within ±(maxDigits+maxExponent).
 func pow10(n int) *big.Rat {
 	if n >= -18 && n <= 18 { // the usual case
-		p := int64(1)
-		for range max(n, -n) {
-			p *= 10
-		}
-		if n < 0 {
-			return big.NewRat(1, p)
-		}
-		return big.NewRat(p, 1)
+		return powers[n+18]
 	}
 	p := new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(max(n, -n))), nil)
 	if n < 0 {

@@ -410,25 +410,23 @@ func (r *run) readings(comma bool) []reading {
 // interpret returns the value of the digits if the separator at index point is the decimal mark; -1 means that there is
 // none.
 func (r *run) interpret(point int) reading {
-	var b strings.Builder
+	digits := strings.Join(r.groups, "")
 	places := 0
-	for i, g := range r.groups {
-		b.WriteString(g)
-		if point >= 0 && i > point {
-			places += len(g)
-		}
+	if point >= 0 {
+		places = len(digits) - len(strings.Join(r.groups[:point+1], ""))
 	}
 	unit := pow10(r.exp - places)
-	if m, err := strconv.ParseInt(b.String(), 10, 64); err == nil {
-		if r.exp == places {
-			return reading{val: big.NewRat(m, 1), unit: unit}
-		}
-		v := big.NewRat(m, 1)
-		return reading{val: v.Mul(v, unit), unit: unit}
+	v := new(big.Rat)
+	if m, err := strconv.ParseInt(digits, 10, 64); err == nil {
+		v.SetInt64(m)
+	} else {
+		mant, _ := new(big.Int).SetString(digits, 10)
+		v.SetInt(mant)
 	}
-	mant, _ := new(big.Int).SetString(b.String(), 10)
-	v := new(big.Rat).SetInt(mant)
-	return reading{val: v.Mul(v, unit), unit: unit}
+	if r.exp != places {
+		v.Mul(v, unit)
+	}
+	return reading{val: v, unit: unit}
 }
 
 // significant returns the number of significant digits.
