@@ -644,9 +644,6 @@ func (l *listing) cells(subjects [][]subject) {
 				break
 			}
 		}
-		if (s.why == otherRow || s.why == extremeRow) && r.hasKeyBeside(l.k, h) {
-			s.why = boundRow
-		}
 		if s.why == otherRow && len(r.hits[l.k]) > maxUnnamed {
 			continue
 		}
@@ -654,30 +651,6 @@ func (l *listing) cells(subjects [][]subject) {
 		c.kind, c.quality = aCell, q
 		l.put(c, &term{s, h.col}, nil)
 	}
-}
-
-// hasKeyBeside reports whether the row of a table in the text also has the key of a hit's row, such as its number.
-func (r *resolver) hasKeyBeside(k int, of cellHit) bool {
-	blck := r.prose.tokens[r.numerals[k].from].blck
-	if r.prose.blocks[blck].kind != tableRow {
-		return false
-	}
-	beside := func(j int) bool { return r.prose.tokens[r.numerals[j].from].blck == blck }
-	from, to := k, k+1
-	for from > 0 && beside(from-1) {
-		from--
-	}
-	for to < len(r.numerals) && beside(to) {
-		to++
-	}
-	for j := from; j < to; j++ {
-		for _, h := range r.hits[j] {
-			if j != k && h.table == of.table && h.row == of.row && r.tables[h.table].cols[h.col].key {
-				return true
-			}
-		}
-	}
-	return false
 }
 
 // may reports whether a value, in floating point, is worth an exact comparison.
