@@ -33,13 +33,15 @@ const minConfidence = 0.4
 // words. A row may be shorter than the list of columns; missing cells are null.
 func Resolve(text string, results []Table, question string) ([]footnote.Cite, []footnote.Unresolved) {
 	r := newResolver(text, results, question)
-	r.weights = &weights
 	cites := []footnote.Cite{}
 	var open []footnote.Unresolved
 	r.direct()
 	if len(r.tables) > 0 {
-		r.score()
+		r.derived()
+		r.resolveParallels()
 		r.rejectContradictedDates()
+		r.rejectPartsOfThemselves()
+		r.rejectSelfComparisons()
 	}
 	for i := range r.numerals {
 		n := &r.numerals[i]
@@ -122,8 +124,6 @@ type column struct {
 	age      int  // time in the name: see columnAge
 	base     string
 	total    *total
-	sumF     float64
-	floats   []float64
 	distinct int
 }
 
@@ -170,14 +170,6 @@ type resolver struct {
 	conflict     []*candidate // a cell with the value, but in a row that the text does not name
 	otherPeriods [][]int      // results with the same columns, for another period
 	work         int
-
-	weights     *weightTable
-	choices     [][]*candidate
-	choiceFacts []facts
-	fixed       []bool
-	slotPeers   map[slot][]int
-	slotShapes  map[slot]map[shape]int
-	shapesFound map[shape]int
 }
 
 // candidate is a possible footnote.
@@ -187,18 +179,8 @@ type candidate struct {
 	value           string
 	conf            float64
 	rows            []int32 // rows that the formula uses
+	over            []int   // the two columns, if the formula is a ratio within a row
 	measure         *column // for an amount: the column whose unit and scale it has
-
-	kind         kind
-	shape        shape
-	quality      float64 // how well the value fits
-	contradicted bool
-	above        bool   // a ratio above 1
-	sameMeasure  bool   // both figures have the same measure
-	apart        int    // figures between those of a formula
-	sure         signal // how clearly the words call for it
-	signals      []signal
-	score        float64
 }
 
 func newResolver(text string, results []Table, question string) *resolver {
@@ -232,7 +214,6 @@ func newResolver(text string, results []Table, question string) *resolver {
 	r.found = make([]*candidate, len(r.numerals))
 	r.reasons = make([]string, len(r.numerals))
 	r.conflict = make([]*candidate, len(r.numerals))
-	r.fixed = make([]bool, len(r.numerals))
 	r.collectDates()
 	r.labels()
 	r.columns()

@@ -8,24 +8,22 @@ import (
 	"unicode"
 )
 
-// direct resolves labels, dates, ranks and identifiers. score resolves the other numbers.
+// direct resolves numerals that repeat a cell, a count, a rank, or the question. derived tries the others.
 func (r *resolver) direct() {
 	for k := range r.numerals {
 		n := &r.numerals[k]
-		r.fixed[k] = true
 		switch {
 		case n.huge:
 			r.reasons[k] = "the number is too long to check"
 		case r.resolveLabel(k):
 		case n.kind == calendar || n.year && !n.currency:
 			r.resolveDate(k)
-			r.fixed[k] = r.found[k] != nil || r.conflict[k] != nil
 		case n.kind == ordinal || n.hash && n.sig <= 2:
 			r.resolveRank(k)
 		case n.prefix != "":
 			r.resolveIdentifier(k)
 		default:
-			r.fixed[k] = false
+			r.resolveNumber(k)
 		}
 	}
 }
@@ -145,7 +143,12 @@ func (r *resolver) resolveDate(k int) {
 		r.offer(k, far)
 		return
 	}
-	r.resolveColumnName(k)
+	if r.resolveColumnName(k) || r.conflict[k] != nil {
+		return
+	}
+	if n.year {
+		r.resolveNumber(k)
+	}
 }
 
 func (r *resolver) hasDateColumn(t int, bound map[int]bool) bool {
@@ -222,6 +225,37 @@ func (r *resolver) resolveColumnName(k int) bool {
 		}
 	}
 	return false
+}
+
+// resolveNumber resolves a plain number directly: as a cell of a bound row, a count, a "top 3", or a repetition of the
+// question.
+func (r *resolver) resolveNumber(k int) {
+	n := &r.numerals[k]
+	if c := r.topN(n); c != nil {
+		r.offer(k, c)
+		return
+	}
+	if n.times {
+		return
+	}
+	if !n.percent && !n.points {
+		r.offer(k, r.rowCount(k))
+	}
+	c := r.cellInBoundRows(k)
+	if c != nil && r.isComparison(n) {
+		c.conf *= 0.55 // "five more than": a difference fits better
+	}
+	if c != nil && c.formula == "" && n.hedge != exactly && len(r.denominators(n)) > 0 {
+		c.conf *= 0.55 // "about 60 per ticket": a ratio fits better
+	}
+	if c != nil && r.isChangedBy(n) && c.formula == "" && !r.isChangeColumn(c.table, c.col) {
+		c.conf *= 0.3 // "shrank by 7": a change, not a cell
+		r.conflict[k] = c
+	}
+	r.offer(k, c)
+	if r.found[k] == nil || r.found[k].conf < 0.8 {
+		r.offer(k, r.echoNumber(n))
+	}
 }
 
 var comparativeWords = set(

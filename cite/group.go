@@ -2,19 +2,191 @@ package cite
 
 import (
 	"cmp"
+	"fmt"
+	"math/big"
 	"slices"
+	"strconv"
 	"strings"
 )
 
-// This file finds rows that belong together: the top ones, the counterparts of a row, and the rows of a series.
+// This file finds formulas over groups of rows: listed rows ("A, B and C together"), rows that share a label
+// ("barley"), rows mentioned just before ("these two") and the remaining rows ("the other three").
+
+// rowGroup is a set of rows that a formula aggregates.
+type rowGroup struct {
+	table int
+	rows  []int32
+	by    int // 1 + the column by which the rows are the top ones; 0 if the text names the rows
+}
 
 var (
-	groupCues = set("together combined both jointly sum zusammen juntos juntas total altogether account accounts")
-	restCues  = set("remaining rest other others remainder everyone everything else")
+	groupCues   = set("together combined both jointly sum zusammen juntos juntas total altogether account accounts")
+	shareVerbs  = set("make makes comprise represent represents hold explain contribute")
+	pairWords   = set("both two these those three four")
+	entireWords = set("whole entire overall")
+	plusWords   = set("plus with alongside")
+	restCues    = set("remaining rest other others remainder everyone everything else")
 )
 
 // maxGroup is the maximum number of rows that a formula lists.
 const maxGroup = 60
+
+// groupSum tries formulas over groups of rows: a sum ("A, B and C together have 785", "the top two sold 810", "barley
+// came to 22,169 t"), for a percentage the share of the column, and for an average the average of the group.
+func (r *resolver) groupSum(k int) *candidate {
+	n := &r.numerals[k]
+	if n.points || n.times || n.percent && r.isChange(n) {
+		return nil
+	}
+	for _, g := range r.groups(k) {
+		cols, bound := r.numericColumns(k, g.table)
+		if beside := r.columnOfNearest(k, g.table); n.percent && !bound && beside != nil {
+			cols = beside
+		}
+		conf := 0.75
+		for _, ci := range cols {
+			if g.by > 0 && g.by != ci+1 {
+				continue
+			}
+			if c := r.groupFormula(n, g, ci, conf, r.clauseNamesRow(k)); c != nil {
+				return c
+			}
+		}
+	}
+	return nil
+}
+
+// groupFormula returns the sum, the share or the average of a group if it fits the numeral, otherwise nil.
+func (r *resolver) groupFormula(n *numeral, g rowGroup, ci int, conf float64, alone bool) *candidate {
+	col := &r.tables[g.table].cols[ci]
+	sum, ok := r.sumRows(g.table, ci, g.rows)
+	if !ok {
+		return nil
+	}
+	formula, v := r.rowsRef("sum", g.table, ci, g.rows), sum
+	switch {
+	case n.percent && !col.percent:
+		all := r.totalOf(g.table, ci)
+		if !r.tables[g.table].whole || all.sum().Sign() == 0 {
+			return nil
+		}
+		v = new(big.Rat).Quo(sum, all.sum())
+		formula += " / sum(" + r.ref(g.table, -1, col.name) + ")"
+		if q, ok := n.fitsValue(v); ok {
+			return &candidate{table: g.table, formula: formula, value: ratText(v), conf: conf * q, rows: g.rows}
+		}
+		return nil
+	case r.saysAverage(n):
+		if alone {
+			return nil
+		}
+		v = new(big.Rat).Quo(sum, big.NewRat(int64(len(g.rows)), 1))
+		formula = r.rowsRef("avg", g.table, ci, g.rows)
+	case n.percent:
+		return nil
+	}
+	if q, ok := n.fitsColumn(v, col, true); ok &&
+		(v.Sign() >= 0 || n.sign < 0 || r.allNegative(g, ci) || r.canMeanNegative(n, g.table, ci)) {
+		return &candidate{
+			table: g.table, formula: formula, value: ratText(v), conf: conf * q, rows: g.rows, measure: col,
+		}
+	}
+	return nil
+}
+
+// allNegative reports whether all cells of a group are negative, so that an amount without a sign is unambiguous.
+func (r *resolver) allNegative(g rowGroup, ci int) bool {
+	for _, ri := range g.rows {
+		if f, ok := cellFloat(r.tables[g.table].rows[ri][ci]); !ok || f >= 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// groups returns the groups of rows that a sentence treats as one.
+func (r *resolver) groups(k int) []rowGroup {
+	n := &r.numerals[k]
+	var out []rowGroup
+	add := func(t int, rows []int32) {
+		if len(rows) > 1 && len(rows) <= maxGroup && len(rows) < len(r.tables[t].rows) {
+			out = append(out, rowGroup{table: t, rows: rows})
+		}
+	}
+	for _, b := range r.bindings[k] {
+		if len(b.group) > 1 {
+			out = append(out, rowGroup{table: b.table, rows: b.group})
+		} else if b.strength >= inherited {
+			add(b.table, b.rows)
+		}
+	}
+	r.addHalves(n, add)
+	out = append(out, r.topGroups(k)...)
+	together := r.sentenceHasCue(n, groupCues) || n.percent && r.hasCue(n, shareVerbs) ||
+		r.sentenceHasCue(n, entireWords)
+	r.addListedBefore(n, add, together)
+	if r.sentenceHasCue(n, restCues) {
+		r.addRemaining(k, func(t int, rows []int32) {
+			if len(rows) > 1 || len(rows) == 1 && r.isRemainder(n) {
+				out = append(out, rowGroup{table: t, rows: rows})
+			}
+		})
+	}
+	if together || r.mentionsPair(n) {
+		r.addNamedTogether(k, add)
+		r.addListedAbove(k, add)
+	}
+	return out
+}
+
+// mentionsPair reports whether the text contains words such as "these two" or "both". The three in "twenty-three" does
+// not count.
+func (r *resolver) mentionsPair(n *numeral) bool {
+	p := r.prose
+	s := p.sentences[p.tokens[n.from].sentence]
+	for i := max(s.from, n.from-2*window); i < s.to && i < n.to+2*window; i++ {
+		if (i < n.from || i >= n.to) && pairWords[p.low(i)] && !p.adjacent(i-1, "-") {
+			return true
+		}
+	}
+	return false
+}
+
+// topGroups returns the rows that expressions such as "the three busiest routes" and "the bottom five" mean, for each
+// column that the numeral can belong to.
+func (r *resolver) topGroups(k int) []rowGroup {
+	var out []rowGroup
+	p := r.prose
+	n := &r.numerals[k]
+	for j := k - 1; j >= 0 && j >= k-6; j-- {
+		m := &r.numerals[j]
+		if p.tokens[m.from].sentence != p.tokens[n.from].sentence {
+			break
+		}
+		if m.kind != number || m.percent || m.currency || len(m.readings) == 0 || !m.readings[0].val.IsInt() ||
+			m.readings[0].val.Cmp(big.NewRat(maxGroup, 1)) > 0 {
+			continue
+		}
+		first, last := r.topOrBottom(m)
+		inOrder := p.low(m.from-1) == "first" || p.low(m.from-1) == "last"
+		if !first && !last && !inOrder {
+			continue
+		}
+		count := int(m.readings[0].val.Num().Int64())
+		for t := len(r.tables) - 1; t >= 0 && t >= len(r.tables)-3; t-- {
+			if !r.tables[t].whole || count >= len(r.tables[t].rows) {
+				continue
+			}
+			cols, _ := r.numericColumns(k, t)
+			for _, ci := range cols {
+				if rows := r.topRows(t, ci, count, last); len(rows) > 1 {
+					out = append(out, rowGroup{t, rows, ci + 1})
+				}
+			}
+		}
+	}
+	return out
+}
 
 // rowSpan returns the row numbers from from up to, but not including, to.
 func rowSpan(from, to int) []int32 {
@@ -23,6 +195,27 @@ func rowSpan(from, to int) []int32 {
 		out = append(out, int32(i))
 	}
 	return out
+}
+
+// addHalves adds the half of a series that the text names: "in the first half of the year".
+func (r *resolver) addHalves(n *numeral, add func(int, []int32)) {
+	p := r.prose
+	for i := n.from - 1; i > max(0, n.from-14) && p.tokens[i].sentence == p.tokens[n.from].sentence; i-- {
+		if p.low(i) != "half" || p.low(i-1) != "first" && p.low(i-1) != "second" {
+			continue
+		}
+		for t := len(r.tables) - 1; t >= 0; t-- {
+			total := len(r.tables[t].rows)
+			switch {
+			case total%2 != 0 || !r.isSeries(t):
+			case p.low(i-1) == "first":
+				add(t, rowSpan(0, total/2))
+			default:
+				add(t, rowSpan(total/2, total))
+			}
+		}
+		return
+	}
 }
 
 // topOrBottom reports whether the number counts the first rows of an order ("top 3", "the three busiest") or the last
@@ -67,82 +260,156 @@ func (r *resolver) topRows(t, ci, count int, last bool) []int32 {
 	return top
 }
 
+// addListedAbove adds the rows of the table or list directly above: "these four".
+func (r *resolver) addListedAbove(k int, add func(int, []int32)) {
+	p := r.prose
+	bi := p.tokens[r.numerals[k].from].blck
+	named := map[int][]int32{}
+	for b := bi - 1; b >= 0 && b > bi-maxGroup && p.blocks[b].kind != paragraph; b-- {
+		sp := p.blocks[b].span
+		if sp.from >= sp.to {
+			continue
+		}
+		ms := r.bySentence[p.tokens[sp.from].sentence]
+		for _, m := range ms[:min(len(ms), 1)] {
+			for _, h := range m.hits {
+				if len(h.rows) == 1 {
+					named[h.table] = union(named[h.table], h.rows)
+				}
+			}
+		}
+	}
+	for t := len(r.tables) - 1; t >= 0; t-- {
+		add(t, named[t])
+	}
+}
+
+// addListedBefore adds the rows of the labels between the number before and this one, and, where things are added up,
+// those of a label of many rows.
+func (r *resolver) addListedBefore(n *numeral, add func(int, []int32), together bool) {
+	since := map[int][]int32{}
+	for _, m := range r.labelsNear(n) {
+		if m.to > n.from {
+			break
+		}
+		for _, h := range m.hits {
+			switch {
+			case h.tooMany:
+			case len(h.rows) == 1 && !r.numeralBetween(m.to, n.from):
+				since[h.table] = union(since[h.table], h.rows)
+			case len(h.rows) > 1 && together && !n.percent:
+				add(h.table, h.rows)
+			}
+		}
+	}
+	for t := len(r.tables) - 1; t >= 0; t-- {
+		if len(since[t]) > 1 && (together || r.sentenceHasCue(n, plusWords)) {
+			add(t, since[t])
+		}
+	}
+}
+
+// namedRows returns the rows that a sentence names one by one, by table.
+func (r *resolver) namedRows(k, back int) map[int][]int32 {
+	out := map[int][]int32{}
+	for _, d := range r.activity(k, back).rows {
+		out[d.table] = union(out[d.table], []int32{int32(d.col)})
+	}
+	return out
+}
+
+// addNamedTogether adds the rows named in the sentence or, if it names none, in the sentence before: "these two".
+func (r *resolver) addNamedTogether(k int, add func(int, []int32)) {
+	for back := range 2 {
+		found := false
+		named := r.namedRows(k, back)
+		for t := len(r.tables) - 1; t >= 0; t-- {
+			if rows := named[t]; len(rows) > 1 {
+				add(t, rows)
+				found = true
+			}
+		}
+		if found {
+			return
+		}
+	}
+}
+
+// addRemaining adds the rows that the text does not name: "the other three".
+func (r *resolver) addRemaining(k int, add func(int, []int32)) {
+	for back := range 2 {
+		named := r.namedRows(k, back)
+		for t := len(r.tables) - 1; t >= 0; t-- {
+			if len(named[t]) == 0 || len(r.tables[t].rows) > maxGroup || !r.tables[t].whole {
+				continue
+			}
+			var rest []int32
+			for i := range r.tables[t].rows {
+				if !slices.Contains(named[t], int32(i)) {
+					rest = append(rest, int32(i))
+				}
+			}
+			add(t, rest)
+		}
+	}
+}
+
 // isRemainder reports whether a numeral is about the remainder: "the remaining 10 %", "the other 124".
 func (r *resolver) isRemainder(n *numeral) bool { return r.hasCueBefore(n, restCues, 2) }
 
-// counterparts calls row for the rows that differ from a bound row in just one label that the sentence also names: for
-// "female leads", the rows of "their male peers".
-func (r *resolver) counterparts(n *numeral, b binding, row func(t, ri int)) {
-	tab := &r.tables[b.table]
-	for _, m := range r.labelsNear(n) {
-		for _, h := range m.hits {
-			if h.table != b.table || len(h.rows) < 2 || len(h.rows) > maxHits || slices.Contains(h.rows, b.rows[0]) {
-				continue
-			}
-			found, at := 0, 0
-			for _, ri := range h.rows {
-				if tab.differsIn(h.col, int(ri), int(b.rows[0])) {
-					found, at = found+1, int(ri)
-				}
-			}
-			if found == 1 {
-				row(b.table, at)
-			}
-		}
+// remainder handles the remainder of a whole: "the remaining 38 %" after "62 % are active".
+func (r *resolver) remainder(k int) *candidate {
+	n := &r.numerals[k]
+	if !n.percent || !r.sentenceHasCue(n, restCues) {
+		return nil
 	}
-}
-
-// differsIn reports whether two rows have the same labels except in one column.
-func (t *table) differsIn(ci, x, y int) bool {
-	for i, c := range t.cols {
-		if i != ci && c.role == roleText && t.rows[x][i] != t.rows[y][i] {
-			return false
+	for _, x := range r.claims(k, 1) {
+		m := &r.numerals[x.k]
+		if !m.percent || x.k > k {
+			continue
 		}
-	}
-	return true
-}
-
-// wholesOf returns the columns that can be the whole of a part, because no cell is smaller than the cell of the part.
-func (r *resolver) wholesOf(t, part int, cols []int) []int {
-	return slices.DeleteFunc(slices.Clone(cols), func(ci int) bool {
-		rows := r.tables[t].rows
-		if ci == part || !r.areComparable(t, part, ci) || len(rows) > maxNumbered || !r.spend(len(rows)) {
-			return true
+		whole := ratOne
+		if v := m.readings[0].val; v.Sign() > 0 && new(big.Rat).Quo(x.val, v).Cmp(big.NewRat(1, 2)) > 0 {
+			whole = ratHundred // the cell already holds a percentage
 		}
-		for _, row := range rows {
-			a, ok1 := cellFloat(row[part])
-			b, ok2 := cellFloat(row[ci])
-			if !ok1 || !ok2 || a > b {
-				return true
+		v := new(big.Rat).Sub(whole, x.val)
+		said := v
+		if whole == ratOne {
+			said = new(big.Rat).Mul(v, ratHundred)
+		}
+		if q, ok := n.fits(said, true); ok {
+			return &candidate{
+				table: x.c.table, formula: ratText(whole) + " - " + r.termFor(x.c), value: ratText(v), conf: 0.75 * q,
+				rows: x.c.rows,
 			}
 		}
-		return false
-	})
+	}
+	return nil
 }
 
-// isSeries reports whether the rows of a result are in order of time.
-func (r *resolver) isSeries(t int) bool {
-	tab := &r.tables[t]
-	if len(tab.rows) < 2 || len(tab.cols) == 0 {
-		return false
+// sumRows returns the sum of a column over some rows. ok is false if a cell is not a number or the work limit is
+// reached.
+func (r *resolver) sumRows(t, ci int, rows []int32) (*big.Rat, bool) {
+	sum := new(big.Rat)
+	for _, ri := range rows {
+		v, ok := cellRat(r.tables[t].rows[ri][ci])
+		if !ok || !r.spend(1) {
+			return nil, false
+		}
+		sum.Add(sum, v)
 	}
-	if tab.cols[0].role == roleDate || tab.cols[0].key && tab.cols[0].role == roleNumber && tab.ordered {
-		return true
-	}
-	if tab.cols[0].role != roleText {
-		return false
-	}
-	if hasAny(tab.cols[0].words, periodNames) && tab.cols[0].unique && tab.ordered {
-		return true
-	}
-	_, ok := cellDate(tab.rows[0][0])
-	return ok
+	return sum, true
 }
 
-var (
-	changeVerbs = set("grew grow grown rose risen rise fell fallen fall declined decline dropped drop shrank shrunk " +
-		"increased decreased improved climbed jumped growth slipped slid surged soared plunged sank edged crept " +
-		"expanded contracted doubled tripled halved went cut raised lowered")
-	comparatives = set("than above below ahead behind over compared versus vs more less higher lower exceeded " +
-		"exceeds fewer")
-)
+// rowsRef returns the call of a function over the cells of some rows: sum(r1[0,2].revenue).
+func (r *resolver) rowsRef(name string, t, ci int, rows []int32) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s(%s[", name, r.tables[t].id)
+	for i, ri := range rows {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		b.WriteString(strconv.Itoa(int(ri)))
+	}
+	return b.String() + "]." + quoteName(r.tables[t].cols[ci].name) + ")"
+}

@@ -2,6 +2,8 @@ package cite
 
 import (
 	"math/big"
+	"slices"
+	"strings"
 )
 
 // intervals returns the absolute cell values that a number may mean. They are slightly too wide, because matchCell
@@ -29,6 +31,15 @@ func (n *numeral) intervals(conversions []float64) [][2]float64 {
 		}
 	}
 	return out
+}
+
+// inRange reports, in floating point, whether a cell may match a numeral and is worth comparing exactly.
+func (r *resolver) inRange(k int, cell any) bool {
+	f, ok := cellFloat(cell)
+	if f < 0 {
+		f = -f
+	}
+	return ok && slices.ContainsFunc(r.ranges[k], func(iv [2]float64) bool { return iv[0] <= f && f <= iv[1] })
 }
 
 // tolerance returns how far a value may be from the number as written.
@@ -241,9 +252,113 @@ func (r *resolver) headerUnits(n *numeral) {
 	}
 }
 
+// cellInBoundRows returns the best matching cell in the rows to which a numeral is bound, or nil.
+func (r *resolver) cellInBoundRows(k int) *candidate {
+	cb := r.columnsOf[k]
+	var best *candidate
+	for _, b := range r.bindings[k] {
+		c := r.cellInRows(k, b, cb)
+		if c == nil {
+			continue
+		}
+		switch b.strength {
+		case carried:
+			c.conf *= 0.85
+		case inherited:
+			c.conf *= 0.97
+		}
+		if best == nil || c.conf > best.conf+0.02 {
+			best = c
+		}
+	}
+	return best
+}
+
+// cellInRows returns the best matching cell in a binding's rows, or nil.
+func (r *resolver) cellInRows(k int, b binding, cb columnBinding) *candidate {
+	n := &r.numerals[k]
+	t := &r.tables[b.table]
+	if len(b.rows) > maxHits {
+		return nil
+	}
+	bound := boundColumns(cb, b.table)
+	if n.percent && cb.strong {
+		cb.strong = false // "188 people (47 %)": the percentage is not from the column of the count
+		for ci := range bound {
+			cb.strong = cb.strong || t.cols[ci].percent || !t.cols[ci].integer
+		}
+	}
+	said := false
+	for ci := range bound {
+		said = said || t.cols[ci].role == roleNumber
+	}
+	var best *candidate
+	found := 0
+	for _, ri := range b.rows {
+		for ci := range t.cols {
+			if t.cols[ci].role != roleNumber || !r.spend(1) {
+				continue
+			}
+			if !r.inRange(k, t.rows[ri][ci]) {
+				continue
+			}
+			q, ok := r.matchCell(n, cellHit{b.table, int(ri), ci})
+			if !ok {
+				continue
+			}
+			switch {
+			case r.superseded(k, b.table, ci):
+				continue
+			case bound[ci]:
+			case said && cb.strong && !(t.mayBePartOf(ci, bound) && !r.inTable(n)):
+				continue
+			case said:
+				q *= 0.85
+			case len(t.cols) > 3:
+				q *= 0.93
+			default:
+				q *= 0.97
+			}
+			found++
+			if best == nil || q > best.conf {
+				best = r.cell(b.table, int(ri), ci, q)
+			}
+		}
+	}
+	if best != nil && len(b.rows) > 1 && found > 1 {
+		best.conf *= 0.7
+	} else if best != nil && len(b.rows) > 1 {
+		best.conf *= 0.9
+	}
+	return best
+}
+
+var participles = set("overdue sold won lost open paid sent met late taken left broken held built free active hit")
+
+// hasParticiple reports whether the name of a column contains a participle.
+func hasParticiple(name []string) bool {
+	return slices.ContainsFunc(name, func(w string) bool {
+		return participles[w] || len(w) > 4 && strings.HasSuffix(w, "ed")
+	})
+}
+
 // inTable reports whether the numeral is in a table, whose headers name the columns.
 func (r *resolver) inTable(n *numeral) bool {
 	return r.prose.blocks[r.prose.tokens[n.from].blck].kind == tableRow
+}
+
+// mayBePartOf reports whether a column counts some of what the bound columns count, because a participle names it: "912
+// books" can be the overdue ones, "31 parcels" the damaged ones.
+func (t *table) mayBePartOf(ci int, bound map[int]bool) bool {
+	if !hasParticiple(t.cols[ci].words) {
+		return false
+	}
+	for b := range bound {
+		if hasParticiple(t.cols[b].words) || !t.cols[b].integer {
+			return false
+		}
+	}
+	return true
 }
 
 // boundColumns returns the columns of table t in a column binding.

@@ -82,13 +82,13 @@ func TestPercentageIsRatioOfFiguresBesideIt(t *testing.T) {
 		},
 	}}
 	for text, want := range map[string]string{
-		"On S5 1,561 of 2,110 trips (about 74%) were on time.": "r1[1].on_time / r1[1].trips",
-		"On S5 1,561 of 2,110 trips (about 72%) were on time.": "",
+		"On S5 549 of 2,110 trips (about 26%) were late.": "(r1[1].trips - r1[1].on_time) / r1[1].trips",
+		"On S5 549 of 2,110 trips (about 28%) were late.": "",
 	} {
 		cites, _ := cite.Resolve(text, []cite.Table{table}, "")
 		got := ""
 		for _, c := range cites {
-			if c.Text == "74%" || c.Text == "72%" {
+			if c.Text == "26%" || c.Text == "28%" {
 				got = c.Formula
 			}
 		}

@@ -302,3 +302,14 @@ func (r *resolver) mentionsPast(n *numeral) bool {
 }
 
 var pastWords = set("vs versus against compared ago since between respectively")
+
+// withoutOutdated drops the columns that have a later counterpart, because a statement without a time refers to the
+// present.
+func (r *resolver) withoutOutdated(n *numeral, t int, cols []int) []int {
+	tab := &r.tables[t]
+	return slices.DeleteFunc(slices.Clone(cols), func(x int) bool {
+		return slices.ContainsFunc(cols, func(y int) bool {
+			return tab.compareAge(x, y) < 0
+		})
+	})
+}

@@ -1,0 +1,158 @@
+package cite
+
+import (
+	"math/big"
+	"slices"
+	"strings"
+)
+
+// This file finds sums, averages and extremes of columns.
+
+// aggregate tries sums, averages and extremes of whole columns.
+func (r *resolver) aggregate(k int) *candidate {
+	n := &r.numerals[k]
+	if n.points || n.times {
+		return nil
+	}
+	if n.percent && r.isInTotalRow(n) && n.readings[0].val.Cmp(ratHundred) == 0 && len(r.tables) > 0 {
+		return r.wholeShare(k)
+	}
+	wantSum := r.sentenceHasCue(n, totalCues) || r.isInTotalRow(n) || r.isWhole(n) || r.isOfAll(n) ||
+		r.namesColumnOnly(k) ||
+		len(r.bindings[k]) == 0 && r.columnsOf[k].strong
+	wantAvg := r.saysAverage(n) || r.isPerRow(k)
+	wantMax, wantMin := r.hasCue(n, maxCues), r.hasCue(n, minCues)
+	free := n.isDistinctive() && !n.percent && !r.clauseNamesRow(k)
+	if !wantSum && !wantAvg && !wantMax && !wantMin && !free {
+		return nil
+	}
+	var best *candidate
+	keep := func(c *candidate) {
+		if best == nil || c.conf > best.conf {
+			best = c
+		}
+	}
+	for t := len(r.tables) - 1; t >= 0 && t >= len(r.tables)-4; t-- {
+		if !r.tables[t].whole || len(r.tables[t].rows) < 2 || r.isOfOtherPeriod(n, t) {
+			continue
+		}
+		cols, _ := r.numericColumns(k, t)
+		for _, ci := range cols {
+			if r.superseded(k, t, ci) {
+				continue
+			}
+			conf := 0.75
+			tot := r.totalOf(t, ci)
+			name := r.ref(t, -1, r.tables[t].cols[ci].name)
+			if (wantSum || free && !wantAvg) && !r.tables[t].cols[ci].percent {
+				r.tryAggregate(n, t, ci, "sum("+name+")", tot.sum(), conf, keep)
+			}
+			if wantAvg && (!r.clauseNamesRow(k) || r.isPerPeriod(n)) {
+				r.tryAggregate(n, t, ci, "avg("+name+")", tot.avg(), conf, keep)
+			}
+			if wantMax && !r.namesRow(k) {
+				r.tryAggregate(n, t, ci, "max("+name+")", tot.max, conf, keep)
+			}
+			if wantMin && !r.namesRow(k) {
+				r.tryAggregate(n, t, ci, "min("+name+")", tot.min, conf, keep)
+			}
+		}
+	}
+	return best
+}
+
+// saysAverage reports whether a word for an average refers to this number.
+func (r *resolver) saysAverage(n *numeral) bool {
+	p := r.prose
+	for i := n.from - 1; i >= max(0, n.from-window) && p.tokens[i].sentence == p.tokens[n.from].sentence &&
+		r.numeralAt[i] < 0; i-- {
+		if averageCues[p.low(i)] {
+			return true
+		}
+	}
+	for i := n.to; i < n.to+8 && i < len(p.tokens) && p.tokens[i].word && r.numeralAt[i] < 0; i++ {
+		if averageCues[p.low(i)] {
+			return true
+		}
+	}
+	return false
+}
+
+// wholeShare handles the 100 % in the total row of a table.
+func (r *resolver) wholeShare(k int) *candidate {
+	t := len(r.tables) - 1
+	cols, _ := r.numericColumns(k, t)
+	if len(cols) == 0 || !r.tables[t].whole {
+		return nil
+	}
+	sum := "sum(" + r.ref(t, -1, r.tables[t].cols[cols[0]].name) + ")"
+	return &candidate{table: t, formula: sum + " / " + sum, value: "1", conf: 0.7}
+}
+
+// tryAggregate calls keep with a candidate if the value of an aggregate fits the numeral.
+func (r *resolver) tryAggregate(n *numeral, t, ci int, formula string, v *big.Rat, conf float64,
+	keep func(*candidate)) {
+	if v == nil {
+		return
+	}
+	q, ok := n.fitsColumn(v, &r.tables[t].cols[ci], true)
+	if ok && !(v.Sign() < 0 && n.sign >= 0 && !r.canMeanNegative(n, t, ci)) && !(v.Sign() > 0 && n.sign < 0) {
+		keep(&candidate{table: t, formula: formula, value: ratText(v), conf: conf * q, measure: &r.tables[t].cols[ci]})
+	}
+}
+
+// isInTotalRow reports whether the numeral is in a row of a table that begins with Total.
+func (r *resolver) isInTotalRow(n *numeral) bool {
+	p := r.prose
+	b := &p.blocks[p.tokens[n.from].blck]
+	if b.kind != tableRow {
+		return false
+	}
+	for i := b.span.from; i < b.span.to && i < b.span.from+8; i++ {
+		if totalCues[p.low(i)] {
+			return true
+		}
+	}
+	return false
+}
+
+// isPerPeriod reports whether the number is an average per period: "averaged 240 a month".
+func (r *resolver) isPerPeriod(n *numeral) bool {
+	p := r.prose
+	verb, _ := r.wordBefore(n)
+	w := p.low(n.to)
+	return averagedVerbs[verb] && (w == "a" || w == "per" || w == "each") && periodNames[p.low(n.to+1)]
+}
+
+// isPerRow reports whether the number is a total divided by the number of rows: "6,563 signed up in ten months, 656 per
+// month".
+func (r *resolver) isPerRow(k int) bool {
+	p := r.prose
+	n := &r.numerals[k]
+	w, noun := p.low(n.to), stem(p.low(n.to+1))
+	if w != "per" && w != "a" && w != "each" || n.percent {
+		return false
+	}
+	for _, x := range r.claims(k, 0) {
+		if !strings.HasPrefix(x.c.formula, "sum(") {
+			continue
+		}
+		if first := &r.tables[x.c.table].cols[0]; slices.Contains(first.words, noun) ||
+			n.isFractional() && !n.currency && w == "per" && len(r.denominators(n)) == 0 ||
+			periodNames[noun] && r.isSeries(x.c.table) {
+			return true
+		}
+	}
+	return false
+}
+
+// isOfAll reports whether the number is a total after words such as "of the": "most of the 162 employees".
+func (r *resolver) isOfAll(n *numeral) bool {
+	p := r.prose
+	return wholeWords[p.low(n.from-1)] && p.low(n.from-2) == "of" && r.namesNumericColumn(n)
+}
+
+// namesColumnOnly reports whether the text names a column for the numeral but no row: "we had 43 incidents".
+func (r *resolver) namesColumnOnly(k int) bool {
+	return len(r.bindings[k]) == 0 && r.namesNumericColumn(&r.numerals[k])
+}

@@ -1,0 +1,242 @@
+package cite
+
+import (
+	"math/big"
+	"slices"
+	"strings"
+)
+
+// This file finds shares of a column, ratios within a row, and the difference between a whole and its part.
+
+// shareOfTotal handles a cell as a percentage of the total of its column.
+func (r *resolver) shareOfTotal(k int) *candidate {
+	n := &r.numerals[k]
+	if !n.percent || r.isChange(n) || r.isRemainder(n) || r.othersAreNoShares(k) {
+		return nil
+	}
+	for _, b := range r.bindings[k] {
+		if len(b.rows) != 1 || !r.tables[b.table].whole {
+			continue
+		}
+		a := r.activity(k, 1)
+		cols, _ := r.numericColumns(k, b.table)
+		cols = r.withoutOutdated(n, b.table, append(r.activeColumns(k, b.table, a), cols...))
+		for _, ci := range cols {
+			v, ok := cellRat(r.tables[b.table].rows[b.rows[0]][ci])
+			sum := r.totalOf(b.table, ci).sum()
+			if !ok || sum.Sign() == 0 || r.tables[b.table].cols[ci].percent {
+				continue
+			}
+			share := new(big.Rat).Quo(v, sum)
+			if q, ok := n.fitsValue(share); ok {
+				name := r.tables[b.table].cols[ci].name
+				return &candidate{
+					table: b.table, formula: r.ref(b.table, int(b.rows[0]), name) + " / sum(" + r.ref(b.table, -1,
+						name) + ")", value: ratText(share), conf: 0.8 * q, rows: b.rows,
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// othersAreNoShares reports whether the other percentages of the sentence are cells or ratios of two columns. In "25 %
+// for A, 15 % for B", the second percentage then is not a share of a total either.
+func (r *resolver) othersAreNoShares(k int) bool {
+	s := r.prose.tokens[r.numerals[k].from].sentence
+	direct, shares := 0, 0
+	for j := max(0, k-6); j < min(len(r.numerals), k+7); j++ {
+		c := r.found[j]
+		if j == k || c == nil || !r.numerals[j].percent || r.prose.tokens[r.numerals[j].from].sentence != s ||
+			len(r.bindings[j]) == 0 {
+			continue
+		}
+		if strings.Contains(c.formula, "sum(") || strings.Contains(c.formula, " - ") {
+			shares++
+		} else {
+			direct++
+		}
+	}
+	return direct > 1 && shares == 0
+}
+
+// ratioOfColumns handles ratios of two columns: "10.03 of revenue per order".
+func (r *resolver) ratioOfColumns(k int) *candidate {
+	n := &r.numerals[k]
+	if n.percent || n.points {
+		return nil
+	}
+	below := r.denominators(n)
+	if len(below) == 0 && (!r.sentenceHasCue(n, perCues) || n.sig < 3 && !r.hasCue(n, perCues) || n.sig < 2) &&
+		!((n.currency || n.unit.factor != nil) && r.saysAverage(n) && r.namesRow(k)) {
+		return nil
+	}
+	if !r.namesRow(k) {
+		if c := r.sumsRatio(k, below); c != nil {
+			return c
+		}
+	}
+	for _, row := range r.boundRows(k) {
+		ys := below[row.table]
+		xs := r.columnsNear(n, row.table)
+		if len(ys) == 0 {
+			if ys = xs; len(xs) < 2 || n.currency {
+				xs = r.amounts(row.table)
+			}
+		} else if len(xs) <= len(ys) {
+			xs = r.amounts(row.table)
+		}
+		for ci, c := range r.tables[row.table].cols[:min(len(r.tables[row.table].cols), maxColumns)] {
+			if n.per.factor != nil && c.role == roleNumber && c.unit.dimension == n.per.dimension &&
+				!slices.Contains(xs, ci) {
+				xs = append(xs, ci) // "cents" can come from a column in euros that the text does not name
+			}
+		}
+		xs, ys = r.withoutOutdated(n, row.table, xs), r.withoutOutdated(n, row.table, ys)
+		for _, x := range xs {
+			for _, y := range ys {
+				if x == y {
+					continue
+				}
+				if c := r.tryPair(k, ratioOp, cellRef{
+					row.table, row.col, x,
+				}, cellRef{row.table, row.col, y}, 0.75); c != nil {
+					return c
+				}
+			}
+		}
+	}
+	a := r.activity(k, 0)
+	return r.pairRows(k, ratioOp, a, 0.7)
+}
+
+// sumsRatio handles ratios of two totals: "about 60 per ticket".
+func (r *resolver) sumsRatio(k int, below map[int][]int) *candidate {
+	n := &r.numerals[k]
+	for t := len(r.tables) - 1; t >= 0; t-- {
+		if !r.tables[t].whole || len(r.tables[t].rows) < 2 {
+			continue
+		}
+		for _, y := range below[t] {
+			for _, x := range r.withoutOutdated(n, t, r.amounts(t)) {
+				if x == y {
+					continue
+				}
+				if c := r.divideTotals(k, ratioOp, t, x, y); c != nil {
+					return c
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// denominators returns the columns named right after "per", and those of which the text mentions one item ("a session
+// in Dresden draws 36 kWh"), by table.
+func (r *resolver) denominators(n *numeral) map[int][]int {
+	out := map[int][]int{}
+	for _, m := range r.nearColumns(n) {
+		if w := r.prose.low(m.from - 1); !perCues[w] && !r.mentionsOne(n, m) {
+			continue
+		}
+		for _, c := range m.cols {
+			if r.tables[c.table].cols[c.col].role == roleNumber {
+				out[c.table] = append(out[c.table], c.col)
+			}
+		}
+	}
+	return out
+}
+
+// mentionsOne reports whether the text mentions one of the things that a column counts: "a ride" or "each member's
+// weekday ride" for a column rides.
+func (r *resolver) mentionsOne(n *numeral, m *columnMention) bool {
+	p := r.prose
+	if m.to-m.from != 1 || m.to > n.from || strings.HasSuffix(p.low(m.from), "s") || r.numeralBetween(m.to, n.from) {
+		return false
+	}
+	for i := m.from - 1; i >= max(0, m.from-5) && p.tokens[i].clause == p.tokens[m.from].clause; i-- {
+		if before := p.low(i); before == "a" || before == "an" {
+			for _, c := range m.cols {
+				col := &r.tables[c.table].cols[c.col]
+				if col.role == roleNumber && col.integer && len(col.words) == 1 && col.words[0] != col.name {
+					return true // the name of the column is a plural
+				}
+			}
+			return false
+		}
+	}
+	return false
+}
+
+// repeatRatio tries a ratio of columns that the answer uses for another row: after "630 of 840 finished (75 %)", it
+// handles "Ethics is at 90 %".
+func (r *resolver) repeatRatio(k int) *candidate {
+	n := &r.numerals[k]
+	if !n.percent && (!n.currency || n.sig < 3) && !n.isFractional() || r.hasCue(n, diffCues) && !r.isLevel(n) {
+		return nil
+	}
+	tried := map[[3]int]bool{}
+	for j := range r.found {
+		c := r.found[j]
+		if j == k || c == nil || c.over == nil || r.numerals[j].percent != n.percent ||
+			r.numerals[j].currency != n.currency && !n.isFractional() {
+			continue
+		}
+		for _, b := range r.bindings[k] {
+			key := [3]int{c.table, c.over[0], c.over[1]}
+			if b.table != c.table || len(b.rows) != 1 || tried[key] {
+				continue
+			}
+			tried[key] = true
+			row := int(b.rows[0])
+			if out := r.tryPair(k, ratioOp, cellRef{
+				c.table, row, c.over[0],
+			}, cellRef{c.table, row, c.over[1]}, 0.85); out != nil && r.found[j].table == out.table {
+				return out
+			}
+		}
+	}
+	return nil
+}
+
+// isLevel reports whether a number is a level and not a difference: "at 7.2", "a ratio of 4.7".
+func (r *resolver) isLevel(n *numeral) bool {
+	w, before := r.wordBefore(n)
+	return w == "at" || w == "of" && (before == "ratio" || before == "rate" || before == "average")
+}
+
+// isFractional reports whether a number has decimal places and at least two digits.
+func (n *numeral) isFractional() bool {
+	return n.kind == number && !n.points && !n.times && n.sig >= 2 && n.readings[0].unit.Sign() > 0 &&
+		n.readings[0].unit.Cmp(ratOne) < 0
+}
+
+var lackVerbs = set(
+	"lost failed missed lacked unpaid unsold empty vacant unused dropped incomplete missing outstanding open left " +
+		"remaining unresolved rejected unfilled absent fehlen fehlten")
+
+// complementOf handles "5 of its 25 failed" if the row contains the number that passed.
+func (r *resolver) complementOf(k int) *candidate {
+	n := &r.numerals[k]
+	if n.percent || n.points || n.times || k+1 >= len(r.numerals) || !r.isWhole(&r.numerals[k+1]) ||
+		!r.hasCue(&r.numerals[k+1], lackVerbs) {
+		return nil
+	}
+	whole := r.found[k+1]
+	if whole == nil || whole.formula != "" || !r.tables[whole.table].cols[whole.col].integer {
+		return nil
+	}
+	cols := r.fewAmounts(whole.table)
+	for _, ci := range cols {
+		if ci == whole.col || !r.tables[whole.table].cols[ci].integer {
+			continue
+		}
+		if c := r.tryPair(k, diffOp, cellRef{
+			whole.table, whole.row, whole.col,
+		}, cellRef{whole.table, whole.row, ci}, 0.75); c != nil {
+			return c
+		}
+	}
+	return nil
+}
