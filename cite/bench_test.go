@@ -42,3 +42,34 @@ func BenchmarkAnswer(b *testing.B) {
 		}
 	})
 }
+
+// BenchmarkVerify checks an answer with 2,000 numerals, each with a footnote.
+func BenchmarkVerify(b *testing.B) {
+	const rows = 500
+	t := cite.Table{ID: "r1", RowCount: rows}
+	for _, name := range strings.Fields("shop revenue orders customers") {
+		t.Result.Columns = append(t.Result.Columns, footnote.Column{Name: name, Kind: footnote.KindInteger})
+	}
+	var text strings.Builder
+	var cites []footnote.Cite
+	for i := range rows {
+		row := []any{int64(i + 7001)}
+		for c := range 3 {
+			row = append(row, int64(98431+31*i+c))
+		}
+		t.Result.Rows = append(t.Result.Rows, row)
+		for c, cell := range row {
+			s := fmt.Sprint(cell)
+			cites = append(cites, footnote.Cite{
+				Start: text.Len(), End: text.Len() + len(s), Text: s, Result: "r1", Row: &i,
+				Column: t.Result.Columns[c].Name,
+			})
+			text.WriteString(s + [...]string{" made ", " from ", " for ", ".\n"}[c])
+		}
+	}
+	for b.Loop() {
+		if problems := cite.Verify(text.String(), cites, []cite.Table{t}); len(problems) > 0 {
+			b.Fatal(problems[0])
+		}
+	}
+}
