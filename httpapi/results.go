@@ -123,8 +123,11 @@ type keptView struct {
 	view.View
 }
 
-// maxViewBytes limits the memory of the views that are kept.
-const maxViewBytes = 128 << 20
+// Limits of the views that are kept.
+const (
+	maxViewBytes = 128 << 20
+	maxViews     = 256
+)
 
 // get returns a view that is kept, or makes it.
 func (v *views) get(name string, create func() (view.View, error)) (view.View, error) {
@@ -140,7 +143,7 @@ func (v *views) get(name string, create func() (view.View, error)) (view.View, e
 	v.kept = append(v.kept, keptView{name, made})
 	bytes := 0
 	for i, k := range slices.Backward(v.kept) {
-		if bytes += k.Bytes(); bytes > maxViewBytes {
+		if bytes += k.Bytes(); bytes > maxViewBytes || len(v.kept)-i > maxViews {
 			v.kept = slices.Delete(v.kept, 0, i+1)
 			break
 		}

@@ -19,7 +19,7 @@ type View struct {
 	Numbers []int // of the rows in the result, from 0; nil if they are aggregated
 }
 
-// Bytes returns about how much memory the view takes.
+// Bytes returns how much memory the rows take. The chunks that they are parts of take at most twice as much.
 func (v View) Bytes() (n int) {
 	for _, r := range v.Rows {
 		n += len(r) + 32
@@ -57,6 +57,7 @@ func (q Query) Run(chunks iter.Seq2[[]byte, error]) (v View, err error) {
 	groups := grouping{q: q, at: map[string]int{}}
 	number := -1
 	for data, err := range chunks {
+		before := len(v.Rows)
 		if err == nil {
 			err = footnote.EachRow(data, q.columns, func(cells []any, raw []byte) {
 				number++
@@ -75,6 +76,7 @@ func (q Query) Run(chunks iter.Seq2[[]byte, error]) (v View, err error) {
 		if err != nil {
 			return View{}, err
 		}
+		release(v.Rows[before:], len(data))
 		if len(groups.list) > maxGroups {
 			return View{}, footnote.Invalidf("The rows have more than %d groups. Filter them, or group by fewer "+
 				"columns.", maxGroups)
@@ -90,6 +92,23 @@ func (q Query) Run(chunks iter.Seq2[[]byte, error]) (v View, err error) {
 		}
 	}
 	return q.sorted(v, keys), nil
+}
+
+// release copies rows that use little of the chunk that they are parts of, so that the chunk need not stay in memory.
+func release(rows []json.RawMessage, chunk int) {
+	size := 0
+	for _, r := range rows {
+		size += len(r)
+	}
+	if size > chunk/2 {
+		return
+	}
+	own := make([]byte, 0, size)
+	for i, r := range rows {
+		from := len(own)
+		own = append(own, r...)
+		rows[i] = own[from:len(own):len(own)]
+	}
 }
 
 // sorted returns a view in the order of its keys. Rows with equal keys keep their order, and missing values are last.

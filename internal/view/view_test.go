@@ -1,6 +1,7 @@
 package view_test
 
 import (
+	"bytes"
 	"fmt"
 	"net/url"
 	"slices"
@@ -203,5 +204,24 @@ func BenchmarkSort(b *testing.B) {
 		if err != nil || len(v.Rows) != 94_999 {
 			b.Fatal(len(v.Rows), err)
 		}
+	}
+}
+
+// TestFewRowsReleaseTheirChunk checks that a view of few rows does not keep the chunks that they were read from.
+func TestFewRowsReleaseTheirChunk(t *testing.T) {
+	q, err := view.Parse(url.Values{"filter": {"city:eq:aachen"}}, columns)
+	if err != nil {
+		t.Fatal(err)
+	}
+	v, err := q.Run(func(yield func([]byte, error) bool) {
+		chunks(func(data []byte, err error) bool {
+			data = append(data, bytes.Repeat([]byte{' '}, 500)...) // so that a row is little of it
+			more := yield(data, err)
+			clear(data)
+			return more
+		})
+	})
+	if err != nil || len(v.Rows) != 1 || !strings.Contains(string(v.Rows[0]), "Aachen") {
+		t.Errorf("%v, %s", err, v.Rows)
 	}
 }
