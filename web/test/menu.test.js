@@ -47,7 +47,7 @@ test("the commands find an old conversation, a source and a theme", async () => 
   await p.getByRole("option", { name: /^Coder/, selected: true }).waitFor();
   await p.keyboard.press("Enter");
   await p.getByRole("heading", { name: "What should the coder do?" }).waitFor();
-  await p.getByRole("button", { name: "Coder", exact: true }).waitFor();
+  await p.getByRole("button", { name: /^Coder/ }).waitFor();
   await p.done();
 });
 
