@@ -169,7 +169,7 @@ for (const [width, viewport] of [
     await s.choose(p.getByRole("menuitem", { name: "Open in this browser" }), { ...trips, name: "diary.csv" });
     const sent = [];
     p.on("request", (r) => sent.push(r.postData() ?? ""));
-    await p.getByText("Sent with your question").waitFor();
+    await p.getByText("these names and types").waitFor();
     await look("local");
     await s.type("Total passengers by town");
     await (await answered(p, "Total passengers by town")).getByText("Bergen").first().waitFor();
