@@ -124,6 +124,7 @@ type Chunk struct {
 // DecodeRows decodes the JSON array of row arrays that AppendRow writes. Clients may send other rows: a missing one, or
 // cells that are arrays or objects.
 func DecodeRows(data []byte, columns []Column) (rows [][]any, _ error) {
+	rows = [][]any{} // no rows are not missing rows
 	if EachRow(data, columns, func(cells []any, _ []byte) { rows = append(rows, cells) }) == nil {
 		return rows, nil
 	}
