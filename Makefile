@@ -84,7 +84,7 @@ first-answer: ## Time a fresh clone up to its first answer. COLD=1: with an empt
 	@scripts/first-answer.sh
 
 .PHONY: test-long
-test-long: static crash faults tenants conformance web-test-long ## Run the long forms of make test's tests; takes hours.
+test-long: static crash faults tenants conformance web-test-long ## Run the long forms of the tests; takes hours.
 
 .PHONY: static
 static: ## Compile everything without cgo, and run the tests that differ there.

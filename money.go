@@ -2,7 +2,7 @@ package footnote
 
 import "time"
 
-// Amount is what calls consume: money, in millionths of a US dollar, and tokens, each weighted by its tier.
+// Amount is the price of calls: money, in millionths of a US dollar, and tokens, each weighted by its tier.
 type Amount struct {
 	MicroUSD, Tokens int64
 }

@@ -51,7 +51,7 @@ func TestCorpusMarked(t *testing.T) {
 			}
 		}
 	}
-	t.Logf("marked: right %d of %d (%.1f %%), flagged %d (%.1f %%), wrong numbers noticed %d of %d (%.1f %%)", right, all,
+	t.Logf("marked: right %d of %d (%.1f %%), flagged %d (%.1f %%), wrong ones noticed %d of %d (%.1f %%)", right, all,
 		percent(right, all), flagged, percent(flagged, all), noticed, planted, percent(noticed, planted))
 	if percent(right, all) < 98.5 || percent(flagged, all) > 0.8 || noticed < planted {
 		t.Error("marks work less well than before")

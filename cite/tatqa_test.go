@@ -40,7 +40,7 @@ type reportQuestion struct {
 func TestPublicReports(t *testing.T) {
 	path := os.Getenv("FOOTNOTE_TATQA")
 	if path == "" {
-		t.Skip("FOOTNOTE_TATQA is not set to the path of tatqa_dataset_test_gold.json")
+		t.Skip("The questions of TAT-QA are not part of this repository: make eval-public TATQA=FILE measures them.")
 	}
 	data, err := os.ReadFile(path)
 	if err != nil {

@@ -69,6 +69,10 @@ func conversationOf(head footnote.Stream) conversation {
 	}
 }
 
+// maxListReads limits how often one request for conversations about a chart, or in a state, reads the list. The page
+// may then be empty although there are more.
+const maxListReads = 20
+
 // listConversations handles GET /api/conversations?q=&limit=&before=&symbol=&state=. With symbol, it lists
 // conversations that were last about that chart, and a page may be short although there are more.
 func (s *Server) listConversations(w http.ResponseWriter, r *http.Request) error {
@@ -83,7 +87,7 @@ func (s *Server) listConversations(w http.ResponseWriter, r *http.Request) error
 		Conversations []conversation `json:"conversations"`
 		Next          string         `json:"next,omitempty"`
 	}{[]conversation{}, before}
-	for {
+	for reads := 1; ; reads++ {
 		heads, next, err := s.opts.Log.List(r.Context(), footnote.Page{
 			Org: p.Org, User: p.User, Kind: "conversation", Query: q.Get("q"), Before: out.Next, Limit: limit,
 		})
@@ -107,7 +111,7 @@ func (s *Server) listConversations(w http.ResponseWriter, r *http.Request) error
 			}
 		}
 		out.Next = next
-		if next == "" || len(out.Conversations) > 0 || symbol == "" && state == "" {
+		if next == "" || len(out.Conversations) > 0 || symbol == "" && state == "" || reads == maxListReads {
 			return protocol.WriteValue(w, http.StatusOK, out)
 		}
 	}

@@ -4,7 +4,7 @@
 // the extended protocol, which carries only one. It runs in a READ ONLY transaction, on a connection that defaults
 // to such transactions. A role that could bypass all this is refused at startup.
 //
-// The database is told who the principal is: the transaction has the settings footnote.org, footnote.user,
+// The database knows the principal: the transaction has the settings footnote.org, footnote.user,
 // footnote.roles and footnote.<attribute>, for use by the database's own row-level security policies. No statement
 // can change them.
 //

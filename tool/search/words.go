@@ -9,7 +9,7 @@ import (
 	"github.com/footnotehq/footnote/tool"
 )
 
-// A query is what people type into a search box: all words must occur, "in quotes" is a phrase, a minus excludes,
+// A query has the syntax of a search box: all words must occur, "in quotes" is a phrase, a minus excludes,
 // and or separates alternatives: "a or b c" means a, or b and c. An engine may parse this itself; for the others it is
 // parsed here, with the same meaning. Nothing else in a query is syntax: any character that is not a letter or a digit
 // only separates words.

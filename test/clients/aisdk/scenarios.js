@@ -274,7 +274,7 @@ export function scenarios({ Chat, ai, major, strict }) {
     await quiet(page, 3);
   });
 
-  test('a page that states no dialect is told about an approval', async () => {
+  test('a page that states no dialect learns about an approval', async () => {
     const page = open();
     await page.chat.sendMessage({ text: 'call drop {"n":3}' });
     assert.match(page.text(), /^The call of drop needs your approval\..*send another message/);

@@ -346,10 +346,15 @@ export const api = {
       { signal },
     ),
   /** Returns the newest conversations that were last about a chart, or those that wait. */
-  conversationsAbout: (symbol: string, state = "") =>
-    json<{ conversations: ConversationHead[] }>(
-      `/api/conversations?limit=50&symbol=${enc(symbol)}${state ? `&state=${state}` : ""}`,
-    ),
+  conversationsAbout: async (symbol: string, state = ""): Promise<{ conversations: ConversationHead[] }> => {
+    const about = `/api/conversations?limit=50&symbol=${enc(symbol)}${state ? `&state=${state}` : ""}`;
+    for (let before = ""; ;) {
+      const path = before ? `${about}&before=${enc(before)}` : about;
+      const page = await json<{ conversations: ConversationHead[]; next?: string }>(path);
+      if (page.conversations.length > 0 || !page.next) return page;
+      before = page.next; // the server has looked through a part of the list
+    }
+  },
   open: (question: Question) => json<Ticket>("/api/conversations", { method: "POST", body: question }),
   conversation: (id: string) => json<ConversationDetails>(conversationPath(id)),
   rename: (id: string, title: string) =>
