@@ -104,8 +104,9 @@ tenants: ## Check with 10,000 random operations that no organisation sees anothe
 	FOOTNOTE_TENANTS=10000 $(GO) test -count=1 -timeout 60m -v -run 'TestTenants$$' ./internal/app
 
 .PHONY: conformance
-conformance: ## Test with the AI SDK's clients, including its strictest releases.
+conformance: ## Test with the AI SDK's clients, including its strictest releases, and with OpenAI's Go client.
 	$(GO) test -count=1 -tags conformance ./test/aisdk
+	$(GO) test -count=1 -tags conformance -run '^TestGoClient' ./test/e2e
 
 .PHONY: web-test-long
 web-test-long: build ## Measure the chart page with 100,000 bars and 10,000 drawings, in a real browser.

@@ -99,7 +99,7 @@ func TestStatementOutcomes(t *testing.T) {
 		}
 	}
 	goOn := func(r *rig, id string) { r.must(id, agent.Turn{Text: "more"}) }
-	deadline := func(*rig, string) { time.Sleep(48 * time.Hour) }
+	deadline := func(*rig, string) { time.Sleep(10 * time.Minute) } // Limits.Park is five
 	approve := func(calls ...string) act {
 		return func(r *rig, id string) {
 			var list []agent.Approval
@@ -304,7 +304,7 @@ func TestStatementOutcomesAfterCrash(t *testing.T) {
 			r.t.Fatal(err)
 		}
 	}
-	deadline := func(*rig, string) { time.Sleep(48 * time.Hour) }
+	deadline := func(*rig, string) { time.Sleep(10 * time.Minute) } // Limits.Park is five
 	for name, c := range map[string]struct {
 		policy string
 		call   string

@@ -11,20 +11,20 @@ make --no-print-directory build
 export TEST_PROGRAM="$PWD/bin/footnote"
 
 # The race detector makes code up to ten times slower, so it is used only for packages that
-# start goroutines, lock, or drive the engine of conversations. Three exceptions run without
-# it: the database engines, which run hundreds of statements one after the other in child
-# processes (their tests of cancelling and sharing do use it); the offline planner, which
-# only locks a cache; and the tests that start whole processes.
+# start goroutines, lock, or drive the engine of conversations. Exceptions: the offline
+# planner, which only locks a cache, and the tests that start whole processes run without it;
+# the packages of "partly" mostly wait for one database, file or command after the other, so
+# only their tests of cancelling and sharing use it.
 concurrent='(^|[^.[:alnum:]])go (func|[a-zA-Z_.]+\()|\.Go\(|\bsync\.(RW|Mu|Wa|Co)'
 concurrent+='|\b(atomic|synctest|errgroup)\.|/footnote/(agent|httpapi|hub)"'
-engines="/($(scripts/engines.sh | paste -sd '|' -))\$"
+partly="/($(scripts/engines.sh | paste -sd '|' -)|market/importer|store/sqlite|tool/workspace)\$"
 unwatched='/(model/offline(/.*)?|test/(bench|docs|e2e|release))$'
 longest='/(internal/app|store/postgres|test/e2e|tool/(search|workspace))$' # these start first
-raced=() plain=() engine=()
+raced=() plain=() both=()
 while read -r package folder; do
   list=plain
-  if [[ $package =~ $engines ]]; then
-    engine+=("$package")
+  if [[ $package =~ $partly ]]; then
+    both+=("$package")
   elif [[ ! $package =~ $unwatched ]] && grep -qsE "$concurrent" "$folder"/*.go; then
     list=raced
   fi
@@ -32,11 +32,17 @@ while read -r package folder; do
   if [[ $package =~ $longest ]]; then tests=("$package" "${tests[@]}"); else tests+=("$package"); fi
 done < <(go list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}} {{.Dir}}{{end}}' ./...)
 
-((${#raced[@]} > 30 && ${#plain[@]} > 30 && ${#engine[@]} > 0)) # a failed go list leaves none
+((${#raced[@]} > 30 && ${#plain[@]} > 30 && ${#both[@]} > 3)) # a failed go list leaves none
 
-# The tests of cancellation and concurrency, from each engine's suite and DuckDB's loader.
+# The tests of cancelling and sharing: of each engine's suite, DuckDB's loader, the import of
+# candles, the store of events, and workspaces.
 level='^(Busy|Cancel|Killed)$'
 shared="^Test(Contract|Source)\$/$level|^TestSource\$/^(Rollback|WAL)\$/$level|^Test(Reload|InterruptedLoad)\$"
+shared+='|^Test(Killed|ImportWaitsForOtherLoad|Kill|OtherProcess|BalancesOfOneTransaction|OpenTwice|CloseWaits)$'
+shared+='|^Test(KeysFromSecondProcess|LostConnection|DeleteLeavesNothing|ReaderDuringWrites|RecentMatchesFile)$'
+shared+='|^Test(FileShrinks|FileShrinksAfterAbandonedWrite|Full|FullDiskIsReportedAfterTheContextHasEnded)$'
+shared+='|^Test(Bash|RecordsOfCancelledCommands|PlacesAreReleasedFirst|RevertWhileBusy|BudgetIsNeverOverspent)$'
+shared+='|^Test(RecordsMissingFromLogAreRetried|FoldersOfSeveralServers|WriteReadEdit|Remove)$'
 # SQLite's C code, translated to Go, and the compiler of the Postgres parser's WebAssembly
 # would take most of the race detector's time: the parser starts five times slower. They
 # share memory with our code only through calls, so they run without it.
@@ -51,9 +57,9 @@ export CGO_ENABLED=1
 go_test() { go test -count=1 -timeout 25m -vet=off -ldflags='-s -w' "$@"; }
 without_duckdb='CSV|Filter|Generat|Search' # tests of the server in internal/app
 with_race() {
-  echo "go test -race: ${#raced[@]} packages, and the engines' cancelling and sharing"
+  echo "go test -race: ${#raced[@]} packages, and the cancelling and sharing of ${#both[@]} more"
   go_test -p 2 "${race[@]}" "${raced[@]}"
-  go_test -p 2 "${race[@]}" -run "$shared" "${engine[@]}"
+  go_test -p 2 "${race[@]}" -run "$shared" "${both[@]}"
 }
 without_race() {
   echo "go test: ${#plain[@]} packages"

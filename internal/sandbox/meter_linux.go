@@ -44,6 +44,8 @@ type meter struct {
 	inodes  int64  // in use at the start
 	proc    uint64 // device of /proc
 	text    int64  // longest text of a descriptor seen so far
+
+	hidden, hiding map[string]bool // processes that hid their memory at the last reading, and at this one
 }
 
 // newMeter returns a meter for processes that do not exist yet.
@@ -120,6 +122,7 @@ func (m *meter) read(limit int64) int64 {
 	if data, err := os.ReadFile("/proc/net/sockstat"); err == nil {
 		t.bytes += confine.StatusNumber(string(data), "sockets: used") * m.socket
 	}
+	m.hidden, m.hiding = m.hiding, map[string]bool{}
 	for _, pid := range pids {
 		if t.total(m.text) > limit {
 			break
@@ -129,15 +132,18 @@ func (m *meter) read(limit int64) int64 {
 	return t.total(m.text)
 }
 
-// process adds the memory of a process. It kills a process whose memory it may not read.
+// process adds the memory of a process. It kills a process whose memory it may not read at two readings: at one, the
+// process may just be starting a program, or ending.
 func (m *meter) process(t *tally, pid string) {
 	dir, status := living(pid)
 	if !strings.Contains(status, "\nVmSize:") {
 		return // it has exited
 	}
 	if !m.descriptors(t, dir+"/fd") || !t.addMappings(dir+"/maps") {
-		hidden, _ := strconv.Atoi(pid)
-		_ = unix.Kill(hidden, unix.SIGKILL)
+		m.hiding[pid] = true
+		if id, err := strconv.Atoi(pid); err == nil && m.hidden[pid] {
+			_ = unix.Kill(id, unix.SIGKILL)
+		}
 	}
 	m.addFilters(t, "/proc/"+pid)
 }

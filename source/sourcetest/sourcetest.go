@@ -23,7 +23,7 @@ import (
 
 // Run runs the suite with the files in testdata/statements of the package under test: hostile.sql and allowed.sql (see
 // Statement), after those of the same names that every engine gets; resources.sql (statements that must end at their
-// limits, of one second) and common.sql. The latter must have the entries "endless" (a statement that does not end by
+// limits, of 0.3 seconds) and common.sql. The latter must have the entries "endless" (a statement that does not end by
 // itself and can be interrupted), "rows" (one that returns 5,000 rows of one integer, 1 to 5,000, in order) and "echo"
 // (one that returns its only argument in one row and column).
 //
@@ -111,12 +111,12 @@ func Text(rows [][]any) string {
 	return string(append(b, ']'))
 }
 
-// resources runs statements that use too much. Each must end within its limit of one second plus the two seconds
+// resources runs statements that use too much. Each must end within its limit of 0.3 seconds plus the two seconds
 // that ending a child takes, and the engine must be idle one second later.
 func (s suite) resources(t *testing.T) {
 	src, snapshot := s.open(t)
 	before := snapshot()
-	limits := source.Limits{Time: time.Second}
+	limits := source.Limits{Time: 300 * time.Millisecond}
 	for _, st := range Statements(t, "resources", Refused, Limited, Failed) {
 		begun := time.Now()
 		outcome, _, err := Outcome(t.Context(), src, st.SQL, limits)

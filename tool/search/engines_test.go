@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	_ "modernc.org/sqlite"
@@ -167,6 +168,11 @@ func pg(t *testing.T, statements ...string) (owner string, src source.Source) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { src.Close() })
+	// The first statement waits until the parser has started, for which a busy machine needs more than the usual limit.
+	first := source.Query{SQL: "SELECT 1", Limits: source.Limits{Time: 3 * time.Minute}}
+	if _, _, err := source.Collect(t.Context(), src, first); err != nil {
+		t.Fatal(err)
+	}
 	return owner, src
 }
 

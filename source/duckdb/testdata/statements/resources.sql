@@ -1,4 +1,4 @@
-# Statements that want too much. Each must end at its limit of one second.
+# Statements that want too much. Each must end at its limit of 0.3 seconds.
 ==== endless recursion | limited
 WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i > 0) SELECT count(*) FROM n WHERE i < 0
 ==== cross join | limited

@@ -1,4 +1,4 @@
-# Statements that want more than they may have. One second each.
+# Statements that want more than they may have. 0.3 seconds each.
 ==== endless recursion
 WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT 1 FROM n) SELECT count(*) FROM n
 ==== cross join | limited

@@ -1,4 +1,4 @@
-# Statements that want too much. Each must end at its limit of one second, a few
+# Statements that want too much. Each must end at its limit of 0.3 seconds; a few
 # may be refused or cut before.
 ==== endless recursion | limited
 WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n
