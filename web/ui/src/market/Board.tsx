@@ -8,6 +8,7 @@ import { go, type Route } from "../lib/router";
 import { Boundary } from "../ui/Boundary";
 import { docOf, type Doc } from "./doc";
 import { chartActions } from "./actions";
+import { useCrossings } from "./crossed";
 import { Edit } from "./Edit";
 import { Frame } from "./Frame";
 import { GoTo } from "./GoTo";
@@ -57,6 +58,7 @@ export function Board({ info, symbols, timeframe, at, chatKnown }: Props) {
   const onKey = useChartKeys({ parts, doc, timeframe, tool: chosen.tool, id: chosen.id, actions });
   const reveal = useReveal(doc, parts, interaction, chat, (time, t) => void place.show(parts, { around: time }, t));
   const { side } = usePrefs();
+  const crossings = useCrossings(parts?.feed, state.drawings, state.trail);
 
   const chatPanel = chatKnown && (
     <Boundary>
@@ -67,6 +69,7 @@ export function Board({ info, symbols, timeframe, at, chatKnown }: Props) {
           timeframe={timeframe}
           digits={info.digits}
           doc={doc}
+          crossings={crossings}
           onHighlight={interaction.highlight}
           onReveal={reveal}
           onClose={() => chat.setOpen(false)}
@@ -78,6 +81,7 @@ export function Board({ info, symbols, timeframe, at, chatKnown }: Props) {
     <Side
       doc={doc}
       state={state}
+      crossings={crossings}
       info={info}
       timeframe={timeframe}
       view={side}

@@ -19,6 +19,7 @@ import { IconButton } from "../ui/Button";
 import { Popover } from "../ui/Popover";
 import { chartPage } from "./address";
 import { isDrawing } from "./calls";
+import type { Crossings } from "./crossed";
 import type { Doc } from "./doc";
 import { DrawingCard } from "./DrawingCard";
 import { ChartIcon } from "./icons";
@@ -31,6 +32,7 @@ interface ChatProps {
   timeframe: Timeframe;
   digits: number;
   doc: Doc;
+  crossings: Crossings;
   onHighlight: (id: string | undefined, change?: Change) => void;
   onReveal: (id: string) => void;
   onClose: () => void;
@@ -183,7 +185,17 @@ interface ConversationProps extends ChatProps {
   chart: Assistant | undefined;
 }
 
-function Conversation({ log, chart, symbol, timeframe, digits, doc, onHighlight, onReveal }: ConversationProps) {
+function Conversation({
+  log,
+  chart,
+  symbol,
+  timeframe,
+  digits,
+  doc,
+  crossings,
+  onHighlight,
+  onReveal,
+}: ConversationProps) {
   const running = useLog(log, (c) => c.turns.length > 0 && busy(c));
   const title = useLog(log, (c) => c.title);
   useEffect(() => void refresh(), [title, running]);
@@ -205,9 +217,17 @@ function Conversation({ log, chart, symbol, timeframe, digits, doc, onHighlight,
   const card = useCallback(
     (p: ToolPart) =>
       isDrawing(p) ? (
-        <DrawingCard key={p.key} part={p} doc={doc} digits={digits} onHighlight={onHighlight} onReveal={onReveal} />
+        <DrawingCard
+          key={p.key}
+          part={p}
+          doc={doc}
+          crossings={crossings}
+          digits={digits}
+          onHighlight={onHighlight}
+          onReveal={onReveal}
+        />
       ) : null,
-    [doc, digits, onHighlight, onReveal],
+    [doc, crossings, digits, onHighlight, onReveal],
   );
   return (
     <div className="flex min-h-0 flex-1 flex-col">

@@ -4,6 +4,7 @@ import { refusalWords } from "./words";
 import type { ToolPart } from "../log/conversation";
 import { labelOf } from "../log/tools";
 import { Icon } from "../ui/Icon";
+import { crossingWords, type Crossings } from "./crossed";
 import { undoneSteps, type Doc } from "./doc";
 import { ChartIcon } from "./icons";
 import { glyphOf, Reason } from "./Side";
@@ -13,12 +14,13 @@ import { headline } from "./words";
 interface Props {
   part: ToolPart;
   doc: Doc;
+  crossings: Crossings;
   digits: number;
   onHighlight: (id: string | undefined, change?: Change) => void;
   onReveal: (id: string) => void;
 }
 
-export function DrawingCard({ part, doc, digits, onHighlight, onReveal }: Props) {
+export function DrawingCard({ part, doc, crossings, digits, onHighlight, onReveal }: Props) {
   const trail = useSyncExternalStore(doc.subscribe, () => doc.get().trail);
   const c = trail.find((t) => t.call === part.key) ?? (part.detail as { change?: Change } | undefined)?.change;
   if (part.state === "failed") return <Refused part={part} />;
@@ -26,6 +28,8 @@ export function DrawingCard({ part, doc, digits, onHighlight, onReveal }: Props)
   const undone = undoneSteps(trail).has(c.step);
   const there = doc.find(c.drawing) !== undefined;
   const look = c.after ?? c.before;
+  const newest = trail.find((t) => t.drawing === c.drawing) === c;
+  const crossed = newest ? crossings.get(c.drawing) : undefined;
   return (
     <section
       aria-label={headline(c, digits)}
@@ -65,6 +69,7 @@ export function DrawingCard({ part, doc, digits, onHighlight, onReveal }: Props)
       </div>
       <div className="pr-1.5 pb-1">
         <Reason c={c} digits={digits} />
+        {crossed && <p className="mt-0.5 text-xs text-warn">{crossingWords(crossed)}</p>}
       </div>
     </section>
   );

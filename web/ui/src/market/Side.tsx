@@ -6,6 +6,7 @@ import { youOrName } from "../lib/me";
 import { rem, useVisible } from "../lib/visible";
 import { IconButton } from "../ui/Button";
 import { Tabs } from "../ui/Tabs";
+import { crossingWords, type Crossing, type Crossings } from "./crossed";
 import { undoneSteps, type Doc, type DocState } from "./doc";
 import { visible } from "./edit";
 import { ChartIcon, type Glyph } from "./icons";
@@ -18,6 +19,7 @@ import { diffs, headline, timeOf } from "./words";
 interface Props {
   doc: Doc;
   state: DocState;
+  crossings: Crossings;
   info: SymbolInfo;
   timeframe: Timeframe;
   view: "drawings" | "trail";
@@ -55,7 +57,7 @@ export function Side(p: Props) {
 
 const rowHeight = 2.75; // rem
 
-function List({ doc, state, info, timeframe, chosen, onChoose, onHighlight, onEdit }: Props) {
+function List({ doc, state, crossings, info, timeframe, chosen, onChoose, onHighlight, onEdit }: Props) {
   const scroller = useRef<HTMLDivElement>(null);
   const all = state.drawings;
   const row = rem(rowHeight);
@@ -70,6 +72,7 @@ function List({ doc, state, info, timeframe, chosen, onChoose, onHighlight, onEd
           <li key={d.id} className="absolute inset-x-0 px-1" style={{ top: (from + i) * row, height: row }}>
             <Row
               d={d}
+              crossed={crossings.get(d.id)}
               info={info}
               shown={visible(d, timeframe)}
               chosen={d.id === (chosen && doc.idOf(chosen))}
@@ -87,6 +90,7 @@ function List({ doc, state, info, timeframe, chosen, onChoose, onHighlight, onEd
 
 interface RowProps extends Pick<Props, "doc" | "info" | "onChoose" | "onHighlight" | "onEdit"> {
   d: Drawing;
+  crossed: Crossing | undefined;
   shown: boolean;
   chosen: boolean;
 }
@@ -94,7 +98,7 @@ interface RowProps extends Pick<Props, "doc" | "info" | "onChoose" | "onHighligh
 export const glyphOf = (d: Pick<Drawing, "type" | "extend">): Glyph =>
   d.type === "trendline" && d.extend && d.extend !== "none" ? d.extend : d.type;
 
-function Row({ d, info, shown, chosen, doc, onChoose, onHighlight, onEdit }: RowProps) {
+function Row({ d, crossed, info, shown, chosen, doc, onChoose, onHighlight, onEdit }: RowProps) {
   const place = pricesOf(d)[0]?.toFixed(info.digits) ?? timeOf(d);
   return (
     <div
@@ -117,11 +121,12 @@ function Row({ d, info, shown, chosen, doc, onChoose, onHighlight, onEdit }: Row
           <span className="block truncate" dir="auto">
             {nameOf(d)}
           </span>
-          <span className="tabular block truncate text-xs text-ink-quiet">
+          <span className="tabular block truncate text-xs text-ink-quiet" title={crossed && crossingWords(crossed)}>
             {[
               d.label || d.text ? kindOf(d) : "",
               place,
               d.changed?.by === "agent" ? "assistant" : "",
+              crossed ? "crossed" : "",
               d.hidden ? "hidden" : shown ? "" : "other timeframe",
             ]
               .filter(Boolean)

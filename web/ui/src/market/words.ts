@@ -39,7 +39,7 @@ const fields: Record<string, string> = {
 
 const prices = new Set(["price", "entry", "takeProfit", "stopLoss"]);
 
-const moving = ["price", "anchors", "entry", "takeProfit", "stopLoss"];
+export const moving = ["price", "anchors", "entry", "takeProfit", "stopLoss"];
 
 /** Returns the fields that a change changed, prices and times first. */
 export function diffs(c: Change, digits: number): Diff[] {
@@ -64,7 +64,7 @@ function value(field: string, v: unknown, digits: number): string {
   return String(v);
 }
 
-const when = new Intl.DateTimeFormat("en-GB", {
+export const when = new Intl.DateTimeFormat("en-GB", {
   timeZone: "UTC",
   day: "numeric",
   month: "short",
