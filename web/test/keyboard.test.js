@@ -1,11 +1,8 @@
 // Home, the coder, settings and usage: by keyboard alone, and without any finding of axe.
 import assert from "node:assert/strict";
-import { readFile } from "node:fs/promises";
-import { createRequire } from "node:module";
 import { after, before, test } from "node:test";
-import { answered, close, desktop, open, phone, serve, shot } from "./harness.js";
-
-const axe = await readFile(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+import { answered, close, desktop, open, phone, serve } from "./harness.js";
+import { clean, reach } from "./look.js";
 
 let server;
 before(async () => (server = await serve()));
@@ -13,26 +10,6 @@ after(async () => {
   await close();
   await server?.stop();
 });
-
-/** Fails on any violation, of any impact. */
-async function clean(page, name) {
-  await shot(page, name);
-  if (!(await page.evaluate(() => "axe" in globalThis))) await page.evaluate(axe);
-  const found = await page.evaluate(() => globalThis.axe.run(document, { resultTypes: ["violations"] }));
-  assert.deepEqual(
-    found.violations.map((v) => `${name}: ${v.id}: ${v.nodes.map((n) => n.target).join(" ")}`),
-    [],
-  );
-}
-
-/** Presses a key until the focus is on what is wanted. */
-async function reach(page, what, key = "Tab") {
-  for (let i = 0; i < 60; i++) {
-    if (await what.evaluateAll((all) => all.includes(document.activeElement))) return;
-    await page.keyboard.press(key);
-  }
-  throw new Error(`${key} does not reach ${what}`);
-}
 
 const focused = (page) => page.evaluate(() => document.activeElement?.getAttribute("aria-label"));
 const field = (page) => page.getByRole("textbox", { name: "Your question" });

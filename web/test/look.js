@@ -1,4 +1,4 @@
-// Checks a view with axe and saves a screenshot.
+// Checks a view with axe, saves a screenshot, and moves about by keyboard.
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
@@ -36,4 +36,24 @@ export async function inBoth(page, name, width) {
     await check(page, `${name}-${theme}-${width}`, { colours: theme === "dark" });
   }
   await page.emulateMedia({ colorScheme: "light" });
+}
+
+/** Saves a screenshot, and fails on any violation, of any impact. */
+export async function clean(page, name) {
+  await shot(page, name);
+  if (!(await page.evaluate(() => "axe" in globalThis))) await page.evaluate(axe);
+  const found = await page.evaluate(() => globalThis.axe.run(document, { resultTypes: ["violations"] }));
+  assert.deepEqual(
+    found.violations.map((v) => `${name}: ${v.id}: ${v.nodes.map((n) => n.target).join(" ")}`),
+    [],
+  );
+}
+
+/** Presses a key until the focus is on what is wanted. */
+export async function reach(page, what, key = "Tab") {
+  for (let i = 0; i < 60; i++) {
+    if (await what.evaluateAll((all) => all.includes(document.activeElement))) return;
+    await page.keyboard.press(key);
+  }
+  throw new Error(`${key} does not reach ${what}`);
 }

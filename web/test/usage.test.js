@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { after, before, test } from "node:test";
 import { close, desktop, open, phone, serve } from "./harness.js";
-import { inBoth } from "./look.js";
+import { clean, inBoth, reach } from "./look.js";
 
 const keys = {
   ada: "key-of-ada-0123456789",
@@ -54,15 +54,21 @@ for (const [width, viewport] of Object.entries({ 1440: desktop, 390: phone })) {
     const p = await open(server.url, { viewport, allow: [/401/] });
     await signIn(p, "ada");
     await p.getByRole("heading", { name: "What do you want to know?" }).waitFor();
-    if (viewport === phone) await p.getByRole("button", { name: "Show the conversations" }).click();
-    await p.getByRole("button", { name: "ada", exact: true }).click();
-    await p.getByRole("menuitem", { name: "Everyone's usage" }).click();
+    if (viewport === phone) {
+      await reach(p, p.getByRole("button", { name: "Show the conversations" }), "Shift+Tab");
+      await p.keyboard.press("Enter");
+    }
+    await reach(p, p.getByRole("button", { name: "ada", exact: true }), "Shift+Tab");
+    await p.keyboard.press("Enter");
+    await reach(p, p.getByRole("menuitem", { name: "Everyone's usage" }), "ArrowDown");
+    await p.keyboard.press("Enter");
     await p.getByRole("heading", { name: "Usage", exact: true }).waitFor();
     assert.equal(new URL(p.url()).pathname, "/usage");
     const table = p.getByRole("table");
     await table.getByRole("row", { name: /^bob 3/ }).waitFor();
     await p.getByText("Top five customers by revenue").waitFor();
     await inBoth(p, "usage", width);
+    await clean(p, `usage-${width}`);
     assert.equal(
       await p.evaluate(() => document.documentElement.scrollWidth > innerWidth),
       false,
@@ -70,8 +76,7 @@ for (const [width, viewport] of Object.entries({ 1440: desktop, 390: phone })) {
     );
 
     // By keyboard: one person, then everyone again.
-    const bob = table.getByRole("button", { name: "bob" });
-    await bob.focus();
+    await reach(p, table.getByRole("button", { name: "bob" }));
     await p.keyboard.press("Enter");
     await p.getByText("orders by country").waitFor({ state: "detached" });
     assert.equal(await p.getByRole("combobox", { name: "Person" }).inputValue(), "bob");
