@@ -26,7 +26,8 @@ import (
 // When nothing is running and nothing is new, it responds 204, which makes an EventSource stop. With
 // follow=true the stream also waits for later runs; with follow=false it ends after the stored events. A
 // client that is ahead of the log, because the log was restored from a backup, gets a reset frame and
-// continues from the end of the log; see protocol.Reset.
+// continues from the end of the log; see protocol.Reset. The header X-Log-Last of a stream has the number of the newest
+// stored event, so that a client can show all of them at once.
 func (s *Server) events(w http.ResponseWriter, r *http.Request, head footnote.Stream) error {
 	id := head.ID
 	after, err := protocol.After(r, id)
@@ -69,6 +70,7 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request, head footnote.St
 		w.WriteHeader(http.StatusNoContent)
 		return nil
 	}
+	w.Header().Set("X-Log-Last", strconv.FormatInt(head.Last, 10))
 	if follow != never {
 		defer s.watch(id, head.Last)()
 	}

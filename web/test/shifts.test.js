@@ -24,8 +24,8 @@ after(async () => {
 const newContext = async () => (await launch()).newContext({ locale: "en-US", timezoneId: "UTC" });
 
 /** Opens a page that records every layout shift, also those soon after an input. */
-async function open(url, viewport) {
-  const page = await (await newContext()).newPage();
+async function open(url, viewport, context) {
+  const page = await (context ?? (await newContext())).newPage();
   await page.setViewportSize(viewport);
   page.setDefaultTimeout(60_000);
   await page.addInitScript(() => {
@@ -104,9 +104,10 @@ for (const viewport of viewports)
     await p.context().close();
   });
 
-/** Asks questions of the analyst, the coder and the chart analyst. Returns the addresses of the conversations. */
+/** Asks a question of each assistant. Returns the addresses of the conversations, and the browser that has the file. */
 async function conversations() {
-  const p = await open(offline.url, viewports[0]);
+  const context = await newContext();
+  const p = await open(offline.url, viewports[0], context);
   const addresses = {};
   const asked = async (name, question) => {
     await ask(p, question);
@@ -127,22 +128,28 @@ async function conversations() {
   await p.getByRole("button", { name: "Send" }).click();
   await p.getByRole("group", { name: "Approval" }).waitFor();
   addresses["an approval"] = p.url();
+  await choose(/^Local files/);
+  await p.getByRole("button", { name: "Total revenue by region" }).click();
+  await p.getByRole("button", { name: "Copy the answer" }).waitFor();
+  addresses["a local file"] = p.url();
   await p.goto(`${offline.url}/chart/EURUSD/1h`);
   await ready(p);
   await asked("the chat of a chart", "Draw support and resistance");
-  await p.context().close();
-  return addresses;
+  await p.close();
+  return { context, addresses };
 }
 
 const slow = { offline: false, latency: 200, downloadThroughput: 400_000, uploadThroughput: 100_000 };
 
 test("nothing moves while a conversation opens by its address", async (t) => {
-  const addresses = await conversations();
+  const { context, addresses } = await conversations();
   for (const viewport of viewports)
-    for (const network of viewport === phone ? ["fast"] : ["fast", "slow"])
+    for (const network of ["fast", "slow"])
       for (const [name, address] of Object.entries(addresses))
         await t.test(`${name}, at ${viewport.width}, on a ${network} network`, async () => {
-          const p = await open("about:blank", viewport); // in a new browser, which has nothing in its cache
+          // The file is in this browser. The others open in a new one, which has nothing in its cache.
+          const local = name === "a local file";
+          const p = await open("about:blank", viewport, local ? context : undefined);
           p.setDefaultTimeout(30_000);
           if (network === "slow") {
             const cdp = await p.context().newCDPSession(p);
@@ -152,8 +159,10 @@ test("nothing moves while a conversation opens by its address", async (t) => {
           await p.goto(address);
           if (name === "the chat of a chart") await ready(p);
           else await p.getByRole("article").first().waitFor();
+          if (local && network === "fast") await p.getByText("72 rows").first().waitFor();
           await p.locator(".chart:not([data-drawn])").first().waitFor({ state: "detached" });
           await settled(p, name);
-          await p.context().close();
+          await (local ? p.close() : p.context().close());
         });
+  await context.close();
 });

@@ -106,3 +106,40 @@ test("a log that was restored from a backup is read from the start", async () =>
   expect(log.conversation().last).toBe(4);
   stop();
 });
+
+test("the stored events are shown at once, but a part of them after three seconds", async () => {
+  const events = recorded("months");
+  let c!: ReadableStreamDefaultController<Uint8Array>;
+  const send = (from: number, to: number) => c.enqueue(new TextEncoder().encode(sse(events.slice(from, to))));
+  vi.stubGlobal("fetch", async () => {
+    const body = new ReadableStream<Uint8Array>({ start: (into) => void (c = into) });
+    return new Response(body, { headers: { "X-Log-Last": "9" } });
+  });
+  for (const slow of [false, true]) {
+    const log = new Log("conv_1");
+    const stop = log.follow();
+    const shown = async (ms: number) => {
+      await vi.advanceTimersByTimeAsync(ms);
+      return log.conversation().last;
+    };
+    await shown(100);
+    send(0, 4);
+    expect(await shown(2000)).toBe(0);
+    if (slow) expect(await shown(1000)).toBe(4);
+    send(4, 9);
+    expect(await shown(100)).toBe(9);
+    send(9, 10);
+    expect(await shown(100)).toBe(10);
+    stop();
+  }
+});
+
+test("a connection that breaks shows what it has read of the stored events", async () => {
+  const events = recorded("months");
+  vi.stubGlobal("fetch", async () => new Response(sse(events.slice(0, 4)), { headers: { "X-Log-Last": "9" } }));
+  const log = new Log("conv_1");
+  const stop = log.follow();
+  await vi.advanceTimersByTimeAsync(100);
+  expect(log.conversation().last).toBe(4);
+  stop();
+});

@@ -1,5 +1,6 @@
 // The logs that are open in this page. While a log is shown, the page follows it: it reads events and deltas from the
-// server, and reconnects if the connection is lost. Everything that arrives within a frame is rendered at once.
+// server, and reconnects if the connection is lost. Everything that arrives within a frame is rendered at once. So are
+// all events that were stored when the page connected: a part of them shows another page than all of them.
 import { useSyncExternalStore } from "react";
 import { ApiError, unreachable, errorFrom, errorMessage } from "../api/client";
 import { retryFailed } from "../api/load";
@@ -19,6 +20,7 @@ class Reset extends Error {}
 
 const firstWait = 500;
 const longestWait = 15_000;
+const longestHold = 3000; // ms until a part of the stored events is shown
 
 /** A conversation that can be followed and subscribed to. */
 export class Log {
@@ -27,6 +29,8 @@ export class Log {
   private loaded = false;
   private queue: Frame[] = [];
   private scheduled = false;
+  private stored = 0; // seq of the last stored event, while it is awaited
+  private held: ReturnType<typeof setTimeout> | undefined;
   private listeners = new Set<() => void>();
   private followers = 0;
   private abort: AbortController | undefined;
@@ -66,10 +70,15 @@ export class Log {
     this.wake?.();
   };
 
-  /** Adds events and deltas, which are shown with the next animation frame. */
+  /** Adds events and deltas, which are shown with the next animation frame, or when all stored events are there. */
   add(frames: Frame[]): void {
     this.queue.push(...frames);
-    if (this.scheduled) return;
+    if (frames.some((f) => "event" in f && f.event.seq >= this.stored)) this.stored = 0;
+    this.schedule();
+  }
+
+  private schedule(): void {
+    if (this.scheduled || this.stored || !this.queue.length) return;
     this.scheduled = true;
     // A hidden page gets no animation frames, but its log must keep up.
     if (typeof requestAnimationFrame === "function" && !document.hidden) requestAnimationFrame(this.flush);
@@ -84,6 +93,20 @@ export class Log {
     if (next === this.now) return;
     this.now = next;
     this.notify();
+  };
+
+  /** Waits for the event with a seq before it shows anything. */
+  private hold(seq: number): void {
+    this.release();
+    if (seq <= this.now.last) return;
+    this.stored = seq;
+    this.held = setTimeout(this.release, longestHold);
+  }
+
+  private release = (): void => {
+    clearTimeout(this.held);
+    this.stored = 0;
+    this.schedule();
   };
 
   private notify(): void {
@@ -151,10 +174,15 @@ export class Log {
     this.loaded = true;
     this.setConnection({ state: "open" });
     retryFailed();
-    await read(res, abort, (messages) => {
-      if (messages.some((m) => m.event === "reset")) throw new Reset();
-      this.add(messages.flatMap(frame));
-    });
+    this.hold(Number(res.headers.get("X-Log-Last")));
+    try {
+      await read(res, abort, (messages) => {
+        if (messages.some((m) => m.event === "reset")) throw new Reset();
+        this.add(messages.flatMap(frame));
+      });
+    } finally {
+      this.release();
+    }
   }
 
   private pause(ms: number): Promise<void> {
