@@ -58,6 +58,7 @@ async function settled(page, what) {
 async function openListed(page, id) {
   const link = page.locator(`nav a[href*="${id}"]`).first();
   const show = page.getByRole("button", { name: "Show the conversations" });
+  await show.or(link).first().waitFor();
   if (await show.isVisible()) await show.click();
   await link.waitFor();
   await settled(page, "the list");

@@ -116,7 +116,7 @@ export function Approval({ part, conversation }: { part: ToolPart; conversation:
           </Button>
         </form>
       ) : (
-        <div className="when-settled soon flex flex-wrap items-center gap-2 border-t px-4 py-3">
+        <div className="when-settled flex flex-wrap items-center gap-2 border-t px-4 py-3">
           <Button look="primary" disabled={sent || !shown} aria-keyshortcuts="A" onClick={() => void decide(true)}>
             Allow once <Key>A</Key>
           </Button>

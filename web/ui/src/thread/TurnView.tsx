@@ -59,7 +59,7 @@ export const TurnView = memo(function TurnView({ turn: fromLog, log, last, onNot
           {!running && <AnswerCharts turn={turn} log={log} />}
           {!running && <Results turn={turn} log={log} />}
           {!running && last && <WhichSource turn={turn} log={log} />}
-          {!running && turn.state !== "parked" && <Actions turn={turn} log={log} last={last} />}
+          {!running && turn.state !== "parked" && <Actions turn={coming ? fromLog : turn} log={log} last={last} />}
           {turn.state === "finished" && last && <NextQuestions turn={turn} log={log} />}
         </div>
       </div>

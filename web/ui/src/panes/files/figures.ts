@@ -3,29 +3,45 @@
 import { useMemo } from "react";
 import { useLocalRows, useRowsComing, type LocalRows } from "../../api/rows";
 import type { Answer, Conversation, ToolPart, Turn } from "../../log/conversation";
-import type { Cell, Cite } from "../../log/events";
+import type { Cell, Cite, StoredResult } from "../../log/events";
 import { useLog, type Log } from "../../log/store";
 import { familyOf } from "../../log/tools";
 import { stylesOf, formatCell } from "../numbers";
+import { useLocal } from "./store";
 
 const maxRows = 12;
 const maxListed = 6; // columns; a single row with more is shown as a table
 
+const awaited = "…"; // a cell that is not here yet
+
 const explores = (c: Conversation) => c.assistant === "explore";
 
-/** Returns a turn with the figures that the model could not see added to its answer, and whether they may still come. */
+/** Returns a turn with the figures that the model could not see added to its answer, and whether they may still come.
+ *  While a file with the rows is opened, dots have the place of the figures. */
 export function useFigures(turn: Turn, log: Log): { turn: Turn; coming: boolean } {
   const local = useLog(log, explores);
   const part = local && turn.answer ? turn.parts.findLast(unseen) : undefined;
   const ref = { conversation: log.id, id: part?.result?.id ?? "" };
-  const rows = useLocalRows(ref);
+  const here = useLocalRows(ref);
   const coming = useRowsComing(ref) && part !== undefined;
-  const withRows = useMemo(
-    () =>
-      turn.answer && part?.result && rows ? { ...turn, answer: withFigures(turn.answer, part.result.id, rows) } : turn,
-    [turn, part, rows],
-  );
+  const opening = useLocal().files.length > 0 && coming;
+  const withRows = useMemo(() => {
+    const rows = here ?? (opening && part?.result ? awaitedRows(part.result) : undefined);
+    return turn.answer && part?.result && rows
+      ? { ...turn, answer: withFigures(turn.answer, part.result.id, rows) }
+      : turn;
+  }, [turn, part, here, opening]);
   return { turn: withRows, coming };
+}
+
+/** Returns as many rows of dots as an answer shows of a result. */
+export function awaitedRows(r: StoredResult): LocalRows {
+  const row = r.columns.map(() => awaited);
+  return {
+    columns: r.columns,
+    rows: new Array<Cell[]>(Math.min(r.row_count, maxRows)).fill(row),
+    rowCount: r.row_count,
+  };
 }
 
 /** Reports whether the model knows only the number of a result's rows. */
@@ -45,8 +61,10 @@ function unseen(p: Turn["parts"][number]): p is ToolPart {
 export function withFigures(a: Answer, result: string, r: LocalRows): Answer {
   const w = new Writer(`${a.text}\n\nFrom the rows in this browser:\n\n`, result);
   const styles = stylesOf(r.columns, r.rows);
-  const cell = (row: number, i: number) =>
-    w.cell(r.rows[row]?.[i], row, r.columns[i]!.name, styles[i]!.numeric, formatCell(r.rows[row]?.[i], styles[i]!));
+  const cell = (row: number, i: number) => {
+    const v = r.rows[row]?.[i];
+    w.cell(v, row, r.columns[i]!.name, styles[i]!.numeric, v === awaited ? v : formatCell(v, styles[i]!));
+  };
   if (r.rows.length === 1 && r.columns.length <= maxListed) {
     r.columns.forEach((c, i) => {
       w.write(`- ${escapeMarkdown(label(c.name))}: `);

@@ -10,7 +10,7 @@ import {
   withoutValues,
   type LocalResult,
 } from "./cells";
-import { withFigures } from "./figures";
+import { awaitedRows, withFigures } from "./figures";
 import { firstRows, sniff, toUTF8 } from "./csv";
 import { readJSON } from "./json";
 import { kindOf, oneSelect, overResults } from "./sql";
@@ -250,6 +250,20 @@ describe("figures that the page adds", () => {
       rowCount: 30,
     });
     expect(a.text).toContain("The first 12 of 30 rows");
+  });
+  it("have dots in their place until the rows are here", () => {
+    const columns = [
+      { name: "city", kind: "text" },
+      { name: "growth_pct", kind: "number" },
+    ];
+    const shape = (a: ReturnType<typeof withFigures>) => [a.text.split("\n").map((l) => l.split("|").length), a.cites.length];
+    for (const n of [1, 5, 30]) {
+      const rows = Array.from({ length: n }, (_, i) => [`c${i}`, i]);
+      const awaited = withFigures(answer, "r1", awaitedRows({ id: "r1", columns, row_count: n }));
+      expect(awaited.text).toMatch(/…/);
+      expect(awaited.text).not.toMatch(/NaN|null/);
+      expect(shape(awaited)).toEqual(shape(withFigures(answer, "r1", { columns, rows, rowCount: n })));
+    }
   });
 });
 

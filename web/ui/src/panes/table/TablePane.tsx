@@ -1,5 +1,5 @@
 import { resultName } from "../../lib/format";
-import { useFirstRows } from "../../api/rows";
+import { useFirstRows, useRowsComing } from "../../api/rows";
 import { useRoute } from "../../lib/router";
 import { Grid } from "../grid/Grid";
 import { Hidden, hiddenRows } from "../Hidden";
@@ -10,8 +10,10 @@ import type { TablePaneProps } from "../slots";
 export default function TablePane({ conversation, result }: TablePaneProps) {
   const ref = { conversation, id: result.id };
   const { data, error } = useFirstRows(ref);
+  const coming = useRowsComing(ref) && result.source === "client";
   const at = useRoute();
   const mark = at.view === "table" ? parseCell(at.at) : undefined;
+  if (coming) return null;
   if (error) {
     return (
       <p role="alert" className="p-6 text-sm text-bad">
