@@ -256,7 +256,10 @@ describe("figures that the page adds", () => {
       { name: "city", kind: "text" },
       { name: "growth_pct", kind: "number" },
     ];
-    const shape = (a: ReturnType<typeof withFigures>) => [a.text.split("\n").map((l) => l.split("|").length), a.cites.length];
+    const shape = (a: ReturnType<typeof withFigures>) => [
+      a.text.split("\n").map((l) => l.split("|").length),
+      a.cites.length,
+    ];
     for (const n of [1, 5, 30]) {
       const rows = Array.from({ length: n }, (_, i) => [`c${i}`, i]);
       const awaited = withFigures(answer, "r1", awaitedRows({ id: "r1", columns, row_count: n }));
