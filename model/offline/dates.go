@@ -323,11 +323,6 @@ func readBound(ws []word) (period, int) {
 	kind := ws[0].low
 	switch kind {
 	case "after", "since", "before", "until", "till", "by", "from", "starting", "through":
-	case "later", "earlier":
-		if ws[1].low != "than" {
-			return period{}, 0
-		}
-		i = 2
 	default:
 		return period{}, 0
 	}
@@ -349,11 +344,11 @@ func readBound(ws []word) (period, int) {
 // withBound returns the period that begins or ends at another.
 func (p period) withBound(kind string) period {
 	switch kind {
-	case "after", "later":
+	case "after":
 		return period{from: p.to, words: "after " + p.words}
 	case "since", "starting":
 		return period{from: p.from, words: "since " + p.words}
-	case "before", "earlier":
+	case "before":
 		return period{to: p.from, words: "before " + p.words}
 	case "":
 		return p

@@ -4,101 +4,46 @@ import (
 	"context"
 	"regexp"
 	"slices"
-	"strings"
 )
 
-// decline returns a reading that says why a question is not answered, and suggests questions that were run and have an
-// answer.
-func (pn *Planner) decline(ctx context.Context, sources []string, source, words, question string,
+// decline returns a reading that says why a question is not answered, and suggests three questions that were run and
+// have an answer.
+func (pn *Planner) decline(ctx context.Context, sources []string, source, words string,
 	answer bool) (*reading, error) {
 	if !answer {
 		return &reading{source: source}, nil
 	}
-	hints, err := pn.nearbySuggestions(ctx, sources, question)
-	if err != nil && ctx.Err() != nil {
-		return nil, err
+	var each [][]string
+	for _, name := range sources[:min(8, len(sources))] {
+		hints, err := pn.suggestions(ctx, name)
+		if err != nil && ctx.Err() != nil {
+			return nil, err
+		}
+		each = append(each, hints)
 	}
+	hints := interleave(each...)
 	return &reading{source: source, say: func(w *Writer) {
 		w.echo(words)
-		if len(hints) == 0 {
-			return
-		}
-		w.Text("\n\nYou could ask:\n")
-		for _, h := range hints {
-			w.say("- ", echo(h), "\n")
+		for i, h := range hints[:min(3, len(hints))] {
+			w.say(map[bool]string{true: "\n\nYou could ask:\n- ", false: "- "}[i == 0], echo(h), "\n")
 		}
 	}}, nil
 }
 
-// nearbySuggestions returns three suggestions, first those that share words with the question.
-func (pn *Planner) nearbySuggestions(ctx context.Context, sources []string, question string) ([]string, error) {
-	var each [][]string
-	var firstErr error
-	for _, name := range sources[:min(8, len(sources))] {
-		hints, err := pn.suggestions(ctx, name)
-		if err != nil && firstErr == nil {
-			firstErr = err
-		}
-		each = append(each, hints)
-	}
-	all := interleave(each...)
-	if len(all) == 0 && firstErr != nil {
-		return nil, firstErr
-	}
-	asked, _ := tokenize(question)
-	near := func(hint string) int {
-		n := 0
-		ws, _ := tokenize(hint)
-		for _, w := range ws {
-			if !filler[w.low] &&
-				slices.ContainsFunc(asked, func(o word) bool {
-					return o.stem == w.stem || revenueWords[o.sing] && revenueWords[w.sing]
-				}) {
-				n++
-			}
-		}
-		return n
-	}
-	slices.SortStableFunc(all, func(a, b string) int { return near(b) - near(a) })
-	return all[:min(3, len(all))], nil
-}
-
-var greetings = set("hi hello hey hallo hola ola moin servus yo greetings howdy")
-var thanks = set("thanks thank thx ty cheers great perfect nice cool ok okay bye goodbye")
+// talkWords are the words of greetings, thanks and calls for help.
+var talkWords = set(`hi hello hey hallo hola ola moin servus yo greetings howdy thanks thank thx ty cheers great perfect
+	nice cool ok okay bye goodbye there you very much good morning afternoon evening so for the help that is it was all
+	a lot everyone team please what can do who are how does this work ask i me`)
 
 // smallTalk answers input that is not a question, such as a greeting.
 func smallTalk(q string) (string, bool) {
 	ws, _ := tokenize(q)
-	if len(ws) == 0 {
-		return "There is no question in that. Ask me about the data in plain words: I count, add up, average, rank, " +
-			"filter by values and dates, and compare.", true
+	if slices.ContainsFunc(ws, func(w word) bool { return !talkWords[w.low] }) {
+		return "", false
 	}
-	rest := []string{}
-	greeted, thanked := false, false
-	for _, w := range ws {
-		switch {
-		case greetings[w.low]:
-			greeted = true
-		case thanks[w.low]:
-			thanked = true
-		case !set("there you very much good morning afternoon evening so for the help that is it was all a lot " +
-			"everyone team please")[w.low]:
-			rest = append(rest, w.low)
-		}
-	}
-	joined := strings.Join(rest, " ")
-	help := joined == "" && anySaid(ws, set("help")) ||
-		joined == "can do" || joined == "what can do" || joined == "what can i ask" || joined == "who are" ||
-		joined == "what are" || joined == "how does work" || joined == "how do work" || joined == "help me"
-	switch {
-	case greeted && joined == "", help, greeted && help:
-		return "Hello. I answer simple questions about your data by fixed rules: counts, totals, averages, medians, " +
-			"rankings, shares, comparisons and developments over time, filtered by values, numbers and dates. Every " +
-			"answer says how I read the question.", true
-	case thanked && joined == "":
-		return "You are welcome.", true
-	}
-	return "", false
+	return "I answer simple questions about your data by fixed rules: counts, totals, averages, medians, rankings, " +
+		"shares, comparisons and developments over time, filtered by values, numbers and dates. Every answer says how " +
+		"I read the question.", true
 }
 
 var writeVerbs = set(

@@ -229,14 +229,6 @@ func (ps *parser) figureMeasure(it *item, agg string) (measure, *declined) {
 	}
 	c, ok := ps.pick(measuresOf(it.cols))
 	switch {
-	case len(measuresOf(it.cols)) == 0:
-		if c, ok = ps.pick(it.cols); !ok {
-			return measure{}, ps.ambiguous(it)
-		}
-		if agg != aggDistinct && agg != aggCount {
-			return measure{}, decline("%s is not a number.", UpperFirst(c.title()))
-		}
-		return measure{agg: aggDistinct, col: c}, nil
 	case !ok:
 		return measure{}, ps.ambiguous(it)
 	}

@@ -26,7 +26,7 @@ func (ps *parser) addFilters(pl *plan) *declined {
 		}
 	}
 	if ps.never && !slices.ContainsFunc(pl.filters, func(f filter) bool { return f.op == opNever }) {
-		return ps.neverUsed(pl)
+		return decline("I could not tell what %s never had.", pl.base.title())
 	}
 	if len(ps.negAt) > 0 {
 		return decline("I could not tell what “%s” refers to.", ps.ws[ps.negAt[0]].raw)
@@ -96,12 +96,6 @@ func (ps *parser) reachable(pl *plan, cols []*column) []*column {
 func (ps *parser) numberFilter(pl *plan, it *item) *declined {
 	f := it.cond
 	it.done = true
-	if it.neg {
-		f.sign, it.negUsed = opposite[f.sign], true
-		if f.sign == "" {
-			return decline("I could not tell what “%s” is about.", ps.textOf(it))
-		}
-	}
 	switch {
 	case len(it.cols) > 0:
 		c, ok := ps.pick(measuresOf(it.cols))
@@ -205,41 +199,10 @@ func (ps *parser) neverHad(pl *plan, it *item, t *table) *declined {
 	if slices.ContainsFunc(pl.filters, func(f filter) bool { return f.op == opNever }) {
 		return nil
 	}
-	for _, e := range pl.base.parents {
-		if e.to.t == t && e.from.nullable {
-			pl.filters = append(pl.filters, filter{op: opNull, col: e.from, words: "without " + t.title()})
-			return nil
-		}
-	}
 	if t.path(pl.base) == nil {
-		b := ps.p.lowest(t, pl.base)
-		if b == nil || b == pl.base {
-			return decline("I could not tell how %s and %s belong together.", pl.base.title(), t.title())
-		}
-		t = b
+		return decline("I could not tell how %s and %s belong together.", pl.base.title(), t.title())
 	}
 	pl.filters = append(pl.filters, filter{op: opNever, never: t, words: "without " + t.title()})
-	return nil
-}
-
-// neverUsed reads "which carriers have never been used": no row refers to them.
-func (ps *parser) neverUsed(pl *plan) *declined {
-	var child *table
-	for _, t := range ps.p.tables {
-		for _, e := range t.parents {
-			if e.to.t != pl.base {
-				continue
-			}
-			if child != nil {
-				return decline("Several tables refer to %s; say what they never had.", pl.base.title())
-			}
-			child = t
-		}
-	}
-	if child == nil {
-		return decline("I could not tell what %s never had.", pl.base.title())
-	}
-	pl.filters = append(pl.filters, filter{op: opNever, never: child, words: "without " + child.title()})
 	return nil
 }
 

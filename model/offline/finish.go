@@ -45,7 +45,7 @@ func (ps *parser) leftovers(pl *plan) *declined {
 		left = append(left, w.raw)
 	}
 	if len(left) == 0 {
-		return ps.unsupportedOr()
+		return ps.unsupportedOr(pl)
 	}
 	return &declined{reason: "", words: left}
 }
@@ -76,46 +76,16 @@ func (ps *parser) meansNewRows(pl *plan) bool {
 }
 
 // unsupportedOr declines an "or" between conditions on different columns, because conditions are joined by "and" only.
-func (ps *parser) unsupportedOr() *declined {
-	for k := range ps.ws {
-		if ps.at(k) != "or" {
-			continue
-		}
-		var a, b *item
-		for _, it := range ps.items {
-			if it.hi <= k && k-it.hi <= 2 {
-				a = it
-			}
-			if b == nil && it.lo > k && it.lo-k <= 3 {
-				b = it
-			}
-		}
-		if a == nil || b == nil || a.kind == itValue && b.kind == itValue && sharesColumn(a, b) {
-			continue
-		}
-		if ps.compare && a.kind == itPeriod && b.kind == itPeriod {
-			continue
-		}
-		if isCondition(a) && isCondition(b) {
-			return decline("I cannot join different conditions with “or”.")
-		}
+func (ps *parser) unsupportedOr(pl *plan) *declined {
+	ors := len(filtered(ps.ws, func(w word) bool { return w.low == "or" }))
+	all := slices.Concat(pl.filters, pl.shareOf)
+	for _, f := range all {
+		ors -= max(0, len(f.values)-1) + max(0, len(f.periods)-1)
+	}
+	if ors > 0 && len(all) > 1 && !ps.compare {
+		return decline("I cannot join different conditions with “or”.")
 	}
 	return nil
-}
-
-// isCondition reports whether an item restricts the rows.
-func isCondition(it *item) bool {
-	return it.kind == itValue || it.kind == itNumber || it.kind == itPeriod ||
-		it.kind == itColumn && (it.col().role == roleBool || it.col().role == roleDate)
-}
-
-func sharesColumn(a, b *item) bool {
-	for _, v := range a.vals {
-		if slices.ContainsFunc(b.vals, func(o *value) bool { return o.col == v.col }) {
-			return true
-		}
-	}
-	return false
 }
 
 // isCovered reports whether words only repeat names that the plan already uses.

@@ -36,7 +36,6 @@ func TestNoOtherFigureIsGiven(t *testing.T) {
 		"how long do checks take to be closed":       "SELECT 2.0",
 		"top 2 reasons by checks":                    "SELECT 'late', 2 UNION SELECT 'rude', 1",
 		"what is the reason for late rides":          "",
-		"busiest zone":                               "SELECT 'north', 2",
 		"most popular driver":                        "", // by rides, checks or audits
 		"top city by drivers":                        "SELECT 'Ulm', 2",
 		"revenue and waits by zone":                  "SELECT 'north', 29.0, 360 UNION SELECT 'south', 30.0, 600",

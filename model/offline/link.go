@@ -98,15 +98,6 @@ func (ps *parser) matchTable(t *table, i int) item {
 		if best > 0 {
 			it.hi = i + n
 			it.score = []int{0, 40, 52, 60}[best]
-			w := ps.ws[i+n-1]
-			if best == 2 && w.sing != t.words[n-1] &&
-				(strings.HasSuffix(w.low, "ed") || strings.HasSuffix(w.low, "ing") ||
-					!strings.HasSuffix(w.low, "s") && n == 1 && len(w.low) < len(t.words[0])) {
-				it.verb, it.score = true, 35
-			}
-			if n == 1 && verbForms[w.low] {
-				it.verb = true
-			}
 			return it
 		}
 	}
@@ -162,9 +153,6 @@ func (ps *parser) rowNoun(i int) int {
 	}
 	return 0
 }
-
-// verbForms are verbs that are not a plural or singular of a noun.
-var verbForms = set("billed ordered invoiced shipped booked purchased paid bill")
 
 // linkColumns proposes the columns that the words at i name. Candidates with the same span and score become one item.
 func (ps *parser) linkColumns(i int) []item {

@@ -13,81 +13,58 @@ import (
 
 // writeList writes an answer that lists rows.
 func (w *Writer) writeList(pl *plan, res Result) {
-	if pl.limit == 1 && len(res.Rows) == 1 && pl.unnamed(res) {
-		w.say("The "+pl.end(), label(pl.rankBy.title()), " is **", cell{res, 0, 0, true, false}, "**, in this row:")
-		w.writeTable(res, pl, false)
-		return
-	}
-	if pl.limit == 1 && len(res.Rows) == 1 {
+	// A reader would take a figure in the first column for the name of the row.
+	named := pl.rankBy == nil || len(res.Columns) == 1 || res.Columns[0] != pl.rankBy.name
+	switch {
+	case pl.limit == 1 && len(res.Rows) == 1 && named:
 		w.say("It is **", cell{res, 0, 0, false, false}, "**")
 		if pl.rankBy != nil {
-			if i := slices.Index(res.Columns, pl.rankBy.name); i > 0 {
-				w.say(", "+pl.rankBy.title()+" ", cell{res, 0, i, pl.rankBy.role == roleMeasure, false})
-			}
+			w.writeRanked(pl, res, ", "+pl.rankBy.title()+" ")
 		}
 		w.Text(".")
 		return
+	case pl.wantsFirstRow() && len(res.Rows) > 1:
+		w.citeCount(res)
+		w.say(" "+pl.base.many()+" share the "+pl.end(), label(pl.rankBy.title()))
+		w.writeRanked(pl, res, ", ")
+		w.Text(".")
+	default:
+		noun := pl.base.counted(float64(res.Count))
+		if len(pl.dims) > 0 {
+			if noun = "different " + pl.dims[0].name; res.Count != 1 {
+				noun = manyOf(noun)
+			}
+		}
+		lead := "There are "
+		switch {
+		case res.Count == 1:
+			lead = "There is "
+		case res.Count >= 1000:
+			lead = "Here are the first "
+		}
+		w.Text(lead)
+		w.citeCount(res)
+		w.Text(" " + noun)
+		w.writeScope(pl.filters)
+		w.Text(".")
 	}
-	if pl.wantsFirstRow() && len(res.Rows) > 1 {
-		w.writeEqualRows(pl, res)
-		return
-	}
-	noun := pl.base.many()
-	switch {
-	case len(pl.dims) > 1:
-		noun = "different pairs of " + pl.dims[0].name + " and " + pl.dims[1].name
-	case len(pl.dims) > 0 && res.Count == 1:
-		noun = "different " + pl.dims[0].name
-	case len(pl.dims) > 0:
-		noun = "different " + manyOf(pl.dims[0].name)
-	case res.Count == 1 && plural(pl.base.title(), 2) == noun:
-		noun = pl.base.title()
-	}
-	if res.Count >= 1000 {
-		w.Text("Here are the first ")
-	} else if pl.limit > 1 && res.Count > 1 {
-		w.Text("Here are ")
-	} else if res.Count == 1 {
-		w.Text("There is ")
-	} else {
-		w.Text("There are ")
-	}
-	w.citeCount(res)
-	w.Text(" " + noun)
-	w.writeScope(pl.filters)
-	w.Text(".")
 	w.writeTable(res, pl, false)
 }
 
-// unnamed reports whether nothing identifies the row with the highest or the lowest figure. A reader would take the
-// figure alone for the name of the row.
-func (pl *plan) unnamed(res Result) bool {
-	return pl.rankBy != nil && pl.rankBy.role == roleMeasure && !pl.bare && len(res.Columns) > 1 &&
-		res.Columns[0] == pl.rankBy.name
+// writeRanked writes the figure of the first row that ranks it.
+func (w *Writer) writeRanked(pl *plan, res Result, before string) {
+	if i := slices.Index(res.Columns, pl.rankBy.name); i > 0 {
+		w.say(before, cell{res, 0, i, pl.rankBy.role == roleMeasure, false})
+	}
 }
 
 // end returns the word for the end of a column at which the first row is: highest or lowest.
 func (pl *plan) end() string {
-	switch date := pl.rankBy.role == roleDate; {
-	case date && pl.order < 0:
-		return "latest "
-	case date:
-		return "earliest "
-	case pl.order < 0:
-		return "highest "
+	words := map[bool]string{true: "highest ", false: "lowest "}
+	if pl.rankBy.role == roleDate {
+		words = map[bool]string{true: "latest ", false: "earliest "}
 	}
-	return "lowest "
-}
-
-// writeEqualRows writes the answer to a search for one row that found several equal ones.
-func (w *Writer) writeEqualRows(pl *plan, res Result) {
-	w.citeCount(res)
-	w.say(" "+pl.base.many()+" share the "+pl.end(), label(pl.rankBy.title()))
-	if i := slices.Index(res.Columns, pl.rankBy.name); i > 0 {
-		w.say(", ", cell{res, 0, i, pl.rankBy.role == roleMeasure, false})
-	}
-	w.Text(".")
-	w.writeTable(res, pl, false)
+	return words[pl.order < 0]
 }
 
 // writeTable writes the first rows as a table, or the last ones if last is true, as for periods.

@@ -129,12 +129,6 @@ var relativeDate = regexp.MustCompile(
 // local reads the questions. The second result is the lookup to make first, or nil.
 func (p *profile) local(h History, seen *browserData) (*reading, *neededCall) {
 	q := strings.TrimSpace(h.Last())
-	if asksForTables(q) {
-		return &reading{say: func(w *Writer) {
-			w.Text("These files are open, as tables:\n")
-			w.tables(p)
-		}}, nil
-	}
 	if isSQL(q) {
 		return &reading{sql: strings.TrimRight(q, "; \n"), plan: &plan{kind: kindRaw, raw: q}}, nil
 	}
@@ -202,7 +196,7 @@ func (p *profile) declineLocal(d *declined, blind bool) *reading {
 		w.echo(words)
 		var names []string
 		for c := range p.columns() {
-			if c.role != roleKey && len(names) < maxColumns {
+			if c.role != roleKey && len(names) < 12 {
 				names = append(names, Clip(c.name))
 			}
 		}

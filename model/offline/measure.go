@@ -357,12 +357,6 @@ func (ps *parser) tableMoney(pl *plan, t *table, spend bool) *declined {
 			// "total rent" does not count leases
 			return decline("I could not tell what “%s” adds up: name the figure.", ps.textOf(named[0]))
 		}
-		if ps.agg == aggSum && t != nil && !spend && len(ps.nouns(itTable)) > 0 && ps.howMany < 0 &&
-			!anySaid(ps.ws, set("much")) {
-			pl.base = t
-			pl.measures = []measure{{agg: aggCount, name: countName(t)}}
-			return nil
-		}
 		return decline("I could not tell what to compute: name the figure.")
 	}
 	c := t.money()

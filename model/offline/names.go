@@ -8,57 +8,21 @@ import (
 // This file writes names of tables and columns in sentences. A name that is not English is left unchanged, because its
 // plural would be wrong, and it may already be a plural.
 
-// many returns the plural for the rows of a table.
+// many returns the plural for the rows of a table. The name of an only table counts if it is a plural.
 func (t *table) many() string {
-	if len(t.nouns) > 0 && slices.ContainsFunc(t.words, func(w string) bool { return fileWords[w] || isForeign(w) }) {
-		return plural(t.nouns[0], 2)
-	}
 	ws := strings.Fields(showName(t.name))
-	if len(t.p.tables) == 1 && !t.nameDescribesRows() {
-		if len(t.nouns) > 0 {
-			return plural(t.nouns[0], 2)
-		}
-		return "rows"
-	}
-	if n := len(ws); n > 1 && fileWords[ws[n-1]] {
+	for n := len(ws); n > 1 && fileWords[ws[n-1]]; n-- {
 		ws = ws[:n-1] // "rentals export" holds rentals
 	}
-	if len(ws) == 0 {
-		return "rows"
+	last := fold(ws[len(ws)-1])
+	switch {
+	case len(t.p.tables) > 1 || singular(last) != last:
+		return manyOf(strings.Join(ws, " "))
+	case len(t.nouns) > 0:
+		return plural(t.nouns[0], 2)
 	}
-	return manyOf(strings.Join(ws, " "))
+	return "rows"
 }
-
-// nameDescribesRows reports whether the name of the only table describes its rows: it is a plural, or the lexicon
-// contains it as a thing.
-func (t *table) nameDescribesRows() bool {
-	ws := spellName(t.name, false)
-	for n := len(ws); n > 1 && fileWords[ws[n-1]]; n-- {
-		ws = ws[:n-1]
-	}
-	last := ws[max(len(ws)-1, 0):]
-	if len(last) == 0 || startsDigit(last[0]) {
-		return false
-	}
-	if w := last[0]; singular(w) != w {
-		return true
-	} else if isForeign(w) {
-		return false
-	} else {
-		return len(synonym[w]) > 0 || len(t.p.tables) == 1 && nounsOfVerbs[w]
-	}
-}
-
-// nounsOfVerbs are nouns for the rows that verbs create.
-var nounsOfVerbs = func() map[string]bool {
-	m := map[string]bool{}
-	for _, nouns := range verbNouns {
-		for _, n := range nouns {
-			m[n] = true
-		}
-	}
-	return m
-}()
 
 // fileWords end file names and say nothing about rows.
 var fileWords = set("export exports report reports data dump file list extract table sheet csv")

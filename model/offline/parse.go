@@ -83,21 +83,11 @@ func (ps *parser) phrase(i int, text string) int {
 	return n
 }
 
-// compounds splits and joins words as the schema writes them: "signed up" is signup, "unpaid" is not paid.
+// compounds splits words as the schema writes them: "unpaid" is not paid.
 func (p *profile) compounds(ws []word) []word {
 	var out []word
 	for i := 0; i < len(ws); i++ {
 		w := ws[i]
-		if i+1 < len(ws) && !ws[i+1].stop {
-			n := ws[i+1]
-			if joined := newWord(w.stem + n.low); (p.words[joined.low] || p.words[joined.sing]) && !p.words[w.sing] &&
-				len(joined.low) > 4 {
-				joined.stop = w.stop
-				out = append(out, joined)
-				i++
-				continue
-			}
-		}
 		if (w.low == "je" || w.low == "pro") && i > 0 && i+1 < len(ws) && !p.words[w.low] &&
 			len(p.values[w.stem]) == 0 && (p.words[ws[i+1].low] || p.words[ws[i+1].sing]) {
 			w = newWord("per") // German, before a name that the data has
@@ -109,9 +99,7 @@ func (p *profile) compounds(ws []word) []word {
 			}
 		}
 		if rest, ok := p.splitNegation(w); ok {
-			not := newWord("not")
-			not.stop = w.stop
-			out = append(out, not, rest)
+			out = append(out, newWord("not"), rest)
 			continue
 		}
 		out = append(out, w)
@@ -143,25 +131,16 @@ func (p *profile) closingWord() string {
 // doneWords are words in date columns that mean something ended.
 var doneWords = set("closed resolved solved completed finished settled")
 
-// splitNegation splits "unpaid" if the data knows only "paid".
+// splitNegation splits "unpaid" if the schema knows only "paid".
 func (p *profile) splitNegation(w word) (word, bool) {
-	for _, prefix := range []string{"un", "non", "in"} {
-		rest, ok := strings.CutPrefix(w.low, prefix)
-		if !ok || len(rest) < 4 || p.words[w.low] || p.words[w.sing] || len(p.values[w.stem]) > 0 || filler[w.low] ||
-			grammar[w.low] || keywords[w.low] {
-			continue
-		}
-		n := newWord(rest)
-		if len(p.values[n.stem]) > 0 && len(p.values[n.stem][0].words) == 1 {
+	rest, ok := strings.CutPrefix(w.low, "un")
+	if !ok || len(rest) < 4 || p.words[w.low] || p.words[w.sing] || len(p.values[w.stem]) > 0 {
+		return word{}, false
+	}
+	n := newWord(rest)
+	for name := range p.words {
+		if matchWord(n, name) > 1 {
 			return n, true
-		}
-		if prefix == "in" {
-			continue
-		}
-		for name := range p.words {
-			if m := matchWord(n, name); m > 1 {
-				return n, true
-			}
 		}
 	}
 	return word{}, false

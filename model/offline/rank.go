@@ -55,10 +55,6 @@ func (ps *parser) dateExtreme(pl *plan, t *table) (*declined, bool) {
 	}
 	if t != nil && ps.aged {
 		c = cmp.Or(c, t.ageDate())
-		if age := t.rankColumn([]string{"age"}); c == nil && age != nil {
-			pl.kind, pl.base, pl.rankBy, pl.order, pl.limit = kindList, t, age, -ps.order, max(ps.limit, 1)
-			return nil, true
-		}
 	}
 	if t != nil {
 		c = cmp.Or(c, t.mainDate(), t.onlyDate(), t.ageDate())
@@ -124,11 +120,6 @@ func (ps *parser) rankedCount(pl *plan, t *table, tables []*item) *declined {
 	}
 	if ps.busy {
 		events := ps.p.eventsOf(t)
-		if c := ps.rankedColumn(); c != nil && c.t.event() {
-			events = []*table{c.t}
-		} else if c != nil {
-			events = ps.p.eventsOf(c.t)
-		}
 		if len(events) != 1 {
 			return decline("I could not tell what to rank by: name what is counted.")
 		}
@@ -150,15 +141,6 @@ func (ps *parser) rankedCount(pl *plan, t *table, tables []*item) *declined {
 		return decline("I could not tell what to rank %s by.", t.title())
 	}
 	return pl.rankRows(t, c)
-}
-
-// rankedColumn returns the only column that is a noun after the ranking word.
-func (ps *parser) rankedColumn() *column {
-	its := ps.nouns(itColumn)
-	if len(its) != 1 || len(its[0].cols) != 1 || its[0].lo < ps.orderAt || its[0].col().role != roleDimension {
-		return nil
-	}
-	return its[0].col()
 }
 
 // eventsOf returns the tables of which "the busiest" and "the most popular" count the rows: those that refer to t, or t

@@ -58,13 +58,8 @@ func (r *reading) words() string {
 		parts = append(parts, pl.measures[0].name+" "+pl.having.comparisonWords())
 	}
 	switch {
-	case pl.rankBy != nil && pl.rankBy.role == roleDate:
-		parts = append(parts,
-			map[bool]string{true: "latest ", false: "earliest "}[pl.order < 0]+pl.rankBy.title()+" first")
-	case pl.rankBy != nil && pl.order < 0:
-		parts = append(parts, "highest "+pl.rankBy.title()+" first")
 	case pl.rankBy != nil:
-		parts = append(parts, "lowest "+pl.rankBy.title()+" first")
+		parts = append(parts, pl.end()+pl.rankBy.title()+" first")
 	case pl.order < 0:
 		parts = append(parts, "highest first")
 	case pl.order > 0:

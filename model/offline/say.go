@@ -1,6 +1,7 @@
 package offline
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -8,7 +9,6 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/footnotehq/footnote"
 )
@@ -341,15 +341,11 @@ func (w *Writer) writeFigure(pl *plan, res Result) {
 		w.say("That is **", number, "** of "+shareWhole(m))
 		w.writeScope(pl.shareOf)
 	case m.agg == aggCount:
-		noun := m.countedTable(pl).many()
-		if one := m.countedTable(pl).title(); f == 1 && plural(one, 2) == noun {
-			noun = one
-		}
 		verb := "There are "
 		if f == 1 {
 			verb = "There is "
 		}
-		w.say(verb, "**", number, "** "+noun)
+		w.say(verb, "**", number, "** "+m.countedTable(pl).counted(f))
 	case m.agg == aggDistinct:
 		w.say("There are **", number, "** different ", label(manyOf(m.col.title())))
 	case m.col != nil && m.col.role == roleDate && m.since == nil:
@@ -400,6 +396,14 @@ func (m measure) countedTable(pl *plan) *table {
 	return pl.base
 }
 
+// counted returns the noun for n rows.
+func (t *table) counted(n float64) string {
+	if noun := t.title(); n == 1 && plural(noun, 2) == t.many() {
+		return noun
+	}
+	return t.many()
+}
+
 // plural returns the plural of the last word of a noun.
 func plural(s string, n float64) string {
 	switch {
@@ -415,23 +419,21 @@ func plural(s string, n float64) string {
 	return s + "s"
 }
 
-// extremes returns the rows with the highest and the lowest figure in column c, or -1.
-func extremes(res Result, c int) (hi, lo int) {
-	hi, lo = -1, -1
-	var hv, lv float64
+// best returns the rows with the highest figure in a column or, if sign is -1, with the lowest.
+func best(res Result, col int, sign float64) []int {
+	var rows []int
+	top := math.Inf(-1)
 	for i, row := range res.Rows {
-		f, ok := Number(row[c])
-		if !ok {
+		f, ok := Number(row[col])
+		if f *= sign; !ok || f < top {
 			continue
 		}
-		if hi < 0 || f > hv {
-			hi, hv = i, f
+		if f > top {
+			rows, top = nil, f
 		}
-		if lo < 0 || f < lv {
-			lo, lv = i, f
-		}
+		rows = append(rows, i)
 	}
-	return hi, lo
+	return rows
 }
 
 func (w *Writer) writeLabels(pl *plan, res Result, row int) {
@@ -469,65 +471,23 @@ func (pl *plan) figureColumn(res Result) int {
 	return len(res.Columns) - 1
 }
 
-// writePeriods writes a development over time.
+// writePeriods writes a development over time. It calls no period the lowest, because the first and the last may be
+// incomplete and periods without rows are missing.
 func (w *Writer) writePeriods(pl *plan, res Result) {
 	d := pl.dims[0]
 	w.say(label(UpperFirst(pl.measures[0].name)), " by "+d.bucket)
-	hi, lo := extremes(res, pl.figureColumn(res))
-	switch {
-	case hi < 0:
+	switch hi := best(res, pl.figureColumn(res), 1); {
+	case hi == nil:
 		w.Text(": no figures.")
-	case hi == lo && len(res.Rows) > 1:
-		w.say(": every "+d.bucket+" with rows has **", pl.figure(res, hi), "**.")
-	case hi == lo:
-		w.Text(": ")
-		w.writeLabels(pl, res, hi)
-		w.say(" has **", pl.figure(res, hi), "**.")
+	case len(hi) == len(res.Rows):
+		w.say(": every "+d.bucket+" with rows has **", pl.figure(res, hi[0]), "**.")
 	default:
-		w.Text(" was highest " + preposition(d.bucket))
-		w.writeNames(pl, res, equalRows(res, pl.figureColumn(res), hi))
-		w.say(" with **", pl.figure(res, hi), "**")
-		if hasGaps(res, d.bucket) {
-			w.Text(". Some " + d.bucket +
-				"s between the first and the last have no rows, so none is called the lowest.")
-			break
-		}
-		w.Text(" and lowest " + preposition(d.bucket))
-		w.writeNames(pl, res, equalRows(res, pl.figureColumn(res), lo))
-		w.say(" with **", pl.figure(res, lo), "**.")
+		in := map[string]string{"weekday": "on ", "day": "on ", "hour": "at hour "}[d.bucket]
+		w.Text(" was highest " + cmp.Or(in, "in "))
+		w.writeNames(pl, res, hi)
+		w.say(" with **", pl.figure(res, hi[0]), "**.")
 	}
 	w.writeTable(res, pl, true)
-}
-
-// preposition returns the preposition before a period.
-func preposition(bucket string) string {
-	switch bucket {
-	case "weekday", "day":
-		return "on "
-	case "hour":
-		return "at hour "
-	}
-	return "in "
-}
-
-// hasGaps reports whether a period between the first and the last of a result has no row.
-func hasGaps(res Result, bucket string) bool {
-	at := func(row []any) (period, bool) {
-		ws, _ := tokenize(Exact(row[0]))
-		p, n := readCalendar(ws)
-		if day, err := time.Parse(time.DateOnly, p.from); err == nil && bucket == "week" {
-			p.to = day.AddDate(0, 0, 7).Format(time.DateOnly) // its first day stands for a week
-		}
-		return p, n > 0
-	}
-	for i := 1; i < len(res.Rows); i++ {
-		a, ok1 := at(res.Rows[i-1])
-		b, ok2 := at(res.Rows[i])
-		if ok1 && ok2 && b.from > a.to {
-			return true
-		}
-	}
-	return false
 }
 
 // figureName returns the name of the first measure, or of its share.
@@ -542,39 +502,28 @@ func (pl *plan) figureName() string {
 // writeGroups writes a comparison of groups.
 func (w *Writer) writeGroups(pl *plan, res Result) {
 	what := pl.figureName()
-	hi, lo := extremes(res, pl.figureColumn(res))
+	hi, lo := best(res, pl.figureColumn(res), 1), best(res, pl.figureColumn(res), -1)
 	switch {
-	case hi < 0 && pl.measures[0].col != nil && pl.measures[0].col.role == roleDate:
+	case hi == nil && pl.measures[0].col != nil && pl.measures[0].col.role == roleDate:
 		w.say("Here is the ", label(what), " of each ", label(pl.dims[0].name), ".")
-	case hi < 0:
+	case hi == nil:
 		w.Text("There are groups, but no figures.")
 	case len(res.Rows) == 1:
 		w.Text("**")
-		w.writeLabels(pl, res, hi)
-		w.say("**: ", label(what), " ", pl.figure(res, hi), ".")
-	case pl.wantsFirstGroup():
-		w.writeTop(pl, res, hi, map[bool]string{true: "lowest", false: "highest"}[pl.order > 0], what)
-	case areAllEqual(res, pl.figureColumn(res)):
-		if pl.limit > 0 || res.Count > len(res.Rows) {
-			w.Text("These all have the same ")
-		} else {
-			w.Text("All have the same ")
-		}
-		w.say(label(what), ", **", pl.figure(res, hi), "**.")
+		w.writeLabels(pl, res, 0)
+		w.say("**: ", label(what), " ", pl.figure(res, 0), ".")
+	case len(hi) == len(res.Rows) && !pl.wantsFirstGroup():
+		w.Text(map[bool]string{true: "These all", false: "All"}[pl.limit > 0 || res.Count > len(res.Rows)])
+		w.say(" have the same ", label(what), ", **", pl.figure(res, 0), "**.")
 	case pl.order > 0:
-		w.writeTop(pl, res, lo, "lowest", what)
-	case pl.limit > 0 || pl.order < 0:
-		w.writeTop(pl, res, hi, "highest", what)
+		w.writeEnd(pl, res, lo, "lowest", what)
+		w.Text(".")
 	default:
-		same := equalRows(res, pl.figureColumn(res), hi)
-		w.writeNames(pl, res, same)
-		w.say(hasOrHave(pl, res, same)+"the highest ", label(strings.TrimPrefix(what, "highest ")))
-		w.writeFigureOf(pl, res, same)
-		w.Text("; ")
-		same = equalRows(res, pl.figureColumn(res), lo)
-		w.writeNames(pl, res, same)
-		w.Text(" the lowest")
-		w.writeFigureOf(pl, res, same)
+		w.writeEnd(pl, res, hi, "highest", what)
+		if pl.limit == 0 && pl.order == 0 {
+			w.Text("; ")
+			w.writeEnd(pl, res, lo, "lowest", "")
+		}
 		w.Text(".")
 	}
 	if len(res.Rows) > 1 {
@@ -582,25 +531,20 @@ func (w *Writer) writeGroups(pl *plan, res Result) {
 	}
 }
 
-// writeTop writes all groups that share the highest or the lowest figure.
-func (w *Writer) writeTop(pl *plan, res Result, row int, word, what string) {
-	same := equalRows(res, pl.figureColumn(res), row)
-	w.writeNames(pl, res, same)
-	w.say(hasOrHave(pl, res, same)+"the "+word+" ", label(strings.TrimPrefix(what, word+" ")))
-	w.writeFigureOf(pl, res, same)
-	w.Text(".")
-}
-
-// equalRows returns the rows with the same figure as one row.
-func equalRows(res Result, col, row int) []int {
-	f, _ := Number(res.Rows[row][col])
-	var same []int
-	for i := range res.Rows {
-		if g, ok := Number(res.Rows[i][col]); ok && g == f {
-			same = append(same, i)
-		}
+// writeEnd writes all groups that share the highest or the lowest figure. Without what, it continues a sentence.
+func (w *Writer) writeEnd(pl *plan, res Result, rows []int, word, what string) {
+	w.writeNames(pl, res, rows)
+	if what != "" {
+		w.Text(map[bool]string{true: " have", false: " has"}[len(rows) > 1 || nameless(pl, res, rows[0])])
 	}
-	return same
+	w.Text(" the " + word)
+	if what != "" {
+		w.say(" ", label(strings.TrimPrefix(what, word+" ")))
+	}
+	w.say(", **", pl.figure(res, rows[0]), "**")
+	if len(rows) > 1 {
+		w.Text(" each")
+	}
 }
 
 // namedEquals is the maximum number of groups with the same figure that the text names. The table shows more.
@@ -621,33 +565,6 @@ func (w *Writer) writeNames(pl *plan, res Result, rows []int) {
 	if len(rows) > len(some) {
 		w.Text(" and others")
 	}
-}
-
-// hasOrHave returns the verb for some groups.
-func hasOrHave(pl *plan, res Result, rows []int) string {
-	if len(rows) > 1 || nameless(pl, res, rows[0]) {
-		return " have "
-	}
-	return " has "
-}
-
-// writeFigureOf writes the figure that rows share.
-func (w *Writer) writeFigureOf(pl *plan, res Result, rows []int) {
-	w.say(", **", pl.figure(res, rows[0]), "**")
-	if len(rows) > 1 {
-		w.Text(" each")
-	}
-}
-
-// areAllEqual reports whether every row has the same figure, so that none is the highest.
-func areAllEqual(res Result, col int) bool {
-	first, ok := Number(res.Rows[0][col])
-	for _, row := range res.Rows {
-		if f, is := Number(row[col]); !ok || !is || f != first {
-			return false
-		}
-	}
-	return true
 }
 
 // chartFor returns the chart that suits a result: a line for periods, bars for groups.

@@ -181,27 +181,16 @@ func (p *profile) candidates() []string {
 // plainCandidates returns questions that any table with rows can answer, even a view or a table with a single text
 // column.
 func (p *profile) plainCandidates(tables []*table) []string {
-	var counts, kinds, lists, measures []string
+	var kinds, lists []string
 	for _, t := range tables[:min(6, len(tables))] {
-		name := t.many()
-		if len(p.tables) == 1 {
-			counts = append(counts, "How many rows are there?")
-		}
-		counts = append(counts, "How many "+name+" are there?")
-		lists = append(lists, "Show 5 "+name, "List all "+name)
+		lists = append(lists, "Show 5 "+t.many(), "List all "+t.many())
 		for _, c := range t.cols[:min(6, len(t.cols))] {
-			switch c.role {
-			case roleDimension, roleText, roleKey:
+			if c.role != roleDate && c.role != roleMeasure && c.role != roleBool {
 				kinds = append(kinds, "How many different "+c.title()+" are there?", "List the different "+c.title())
-			case roleMeasure:
-				measures = append(measures, "Average "+c.title(), "Highest "+c.title(), "Lowest "+c.title())
-			case roleDate:
-				measures = append(measures, "When was the latest "+c.title()+"?",
-					"When was the earliest "+c.title()+"?")
 			}
 		}
 	}
-	return interleave(counts, kinds, measures, lists)
+	return interleave(kinds, lists)
 }
 
 // interleave returns the questions of several kinds, taking one of each kind in turn.

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/footnotehq/footnote/internal/spelling"
 	"github.com/footnotehq/footnote/source"
 )
 
@@ -186,14 +185,11 @@ func (pn *Planner) read(ctx context.Context, sources []string, q string, prev *r
 	if prev != nil {
 		near = []string{def}
 	}
-	if asksForTables(q) {
-		return pn.tables(ctx, sources, def)
-	}
 	if isSQL(q) {
 		return pn.readSQL(ctx, sources, q)
 	}
 	if words, ok := withoutData(q); ok {
-		return pn.decline(ctx, near, def, words, q, answer)
+		return pn.decline(ctx, near, def, words, answer)
 	}
 	c, err := pn.choose(ctx, sources, q, prev)
 	if err != nil {
@@ -220,7 +216,7 @@ func (pn *Planner) read(ctx context.Context, sources []string, q string, prev *r
 	out := &Writer{}
 	c.sayUnread(out)
 	words += out.b.String()
-	r, err := pn.decline(ctx, near, best.source, words, q, answer)
+	r, err := pn.decline(ctx, near, best.source, words, answer)
 	if err == nil && len(sources) == 1 && len(best.profile.tables) == 1 {
 		r.about = best.profile.tables[0] // the notes about its file may explain the decline
 	}
@@ -323,7 +319,7 @@ func (a *attempt) words() string {
 		// do not suggest the words that were used
 		what = "I don't see how " + strings.Join(said, ", ") + " fits into this question."
 	default:
-		offer = a.profile.didYouMean(d.words)
+		offer = a.profile.contents()
 	}
 	if d.reason != "" {
 		return d.reason + " " + what + offer
@@ -344,42 +340,18 @@ func (p *profile) hasWords(words []string) bool {
 	return !slices.ContainsFunc(words, func(w string) bool { return !p.words[singular(fold(w))] && !p.words[fold(w)] })
 }
 
-// didYouMean suggests the names in the schema that are most like the unknown words, or else the names of the tables.
-func (p *profile) didYouMean(words []string) string {
-	var near, tables []string
-	for _, t := range p.tables {
-		if many := Clip(t.many()); len(tables) < 5 && many != "rows" { // their name says nothing about them
+// contents names the tables.
+func (p *profile) contents() string {
+	var tables []string
+	for _, t := range p.tables[:min(5, len(p.tables))] {
+		if many := Clip(t.many()); many != "rows" { // their name says nothing about them
 			tables = append(tables, many)
 		}
-		for _, name := range append(slices.Clone(t.cols), &column{name: t.name}) {
-			for _, w := range words {
-				if title := Clip(name.title()); len(near) < 3 && !slices.Contains(near, title) &&
-					slices.ContainsFunc(splitName(name.name),
-						func(part string) bool { return areSimilar(fold(w), part) }) {
-					near = append(near, title)
-				}
-			}
-		}
-	}
-	if len(near) > 0 {
-		return " Did you mean " + strings.Join(near, " or ") + "?"
 	}
 	if len(tables) == 0 {
 		return ""
 	}
 	return " It has " + strings.Join(tables, ", ") + "."
-}
-
-// areSimilar reports whether two words begin alike or differ only slightly.
-func areSimilar(a, b string) bool {
-	if len(a) < 4 || len(b) < 4 {
-		return false
-	}
-	n := 0
-	for n < min(len(a), len(b)) && a[n] == b[n] {
-		n++
-	}
-	return n >= 4 && 5*n >= 2*max(len(a), len(b)) || n > 0 && len(a) > 5 && spelling.Distance(a, b, 2) <= 2
 }
 
 // unavailableText names the sources that cannot be reached.
