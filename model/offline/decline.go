@@ -42,8 +42,8 @@ func smallTalk(q string) (string, bool) {
 		return "", false
 	}
 	return "I answer simple questions about your data by fixed rules: counts, totals, averages, medians, rankings, " +
-		"shares, comparisons and developments over time, filtered by values, numbers and dates. Every answer says how " +
-		"I read the question.", true
+		"shares, comparisons and developments over time, filtered by values, numbers and dates. Every answer says " +
+		"how I read the question.", true
 }
 
 var writeVerbs = set(

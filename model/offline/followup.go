@@ -22,13 +22,13 @@ func refersToPrevious(ws []word) bool {
 			return true
 		}
 	}
-	switch ws[0].low {
-	case "and", "only", "just", "but", "now", "instead", "same", "sort", "also", "without", "excluding", "except",
-		"by", "per", "split", "break", "as", "plus", "then", "or", "not", "top", "bottom", "order", "group":
+	switch first := ws[0].low; {
+	case set("and only just but now instead same sort also without excluding except by per split break as plus then or " +
+		"not top bottom order group")[first]:
 		return len(ws) <= 12
-	case "what", "how":
+	case first == "what" || first == "how":
 		return len(ws) > 2 && ws[1].low == "about"
-	case "show", "draw", "plot", "make", "give":
+	case set("show draw plot make give")[first]:
 		return anySaid(ws, set("it that those them just only"))
 	}
 	return anySaid(ws, set("instead that those it them"))
@@ -83,13 +83,7 @@ func (p *profile) follow(q string, before *plan) (*plan, *declined, int) {
 
 // followKeyword reports whether other rules still need a keyword.
 func (ps *parser) followKeyword(i int) bool {
-	switch ps.ws[i].low {
-	case "how":
-		return ps.at(i+1) == "many" || ps.at(i+1) == "much" || ps.at(i+1) == "long"
-	case "as", "chart", "draw", "plot":
-		return true
-	}
-	return false
+	return ps.at(i) == "how" && set("many much long")[ps.at(i+1)] || set("as chart draw plot")[ps.at(i)]
 }
 
 // merge applies what a follow-up names to the previous plan.

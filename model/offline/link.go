@@ -432,11 +432,7 @@ func (ps *parser) context(it item) int {
 
 // isGroupWord reports whether the word at i introduces groups.
 func (ps *parser) isGroupWord(i int) bool {
-	switch ps.at(i) {
-	case "by", "per", "each", "every", "across":
-		return true
-	}
-	return false
+	return set("by per each every across")[ps.at(i)]
 }
 
 // markUsed marks the words [lo, hi) as used.

@@ -288,7 +288,8 @@ func TestLocalWithoutAFile(t *testing.T) {
 		t.Error(got)
 	}
 	p := newPage(t, 50)
-	if got := p.ask("SELECT region FROM sales", salesSchema()); !strings.Contains(p.calls[0], "SELECT region FROM sales") {
+	got := p.ask("SELECT region FROM sales", salesSchema())
+	if !strings.Contains(p.calls[0], "SELECT region FROM sales") {
 		t.Error(got, p.calls)
 	}
 	p.tools = json.RawMessage(`[]`)
