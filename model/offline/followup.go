@@ -23,8 +23,8 @@ func refersToPrevious(ws []word) bool {
 		}
 	}
 	switch first := ws[0].low; {
-	case set("and only just but now instead same sort also without excluding except by per split break as plus then or " +
-		"not top bottom order group")[first]:
+	case set("and only just but now instead same sort also without excluding except by per split break as plus then " +
+		"or not top bottom order group")[first]:
 		return len(ws) <= 12
 	case first == "what" || first == "how":
 		return len(ws) > 2 && ws[1].low == "about"

@@ -14,6 +14,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -40,7 +41,6 @@ type Planner struct {
 	free
 	opts     Options
 	profiles profiles
-	hints    hintCache
 }
 
 var _ model.Model = (*Planner)(nil)
@@ -53,7 +53,6 @@ func New(o Options) *Planner {
 	return &Planner{
 		opts:     o,
 		profiles: profiles{m: map[string]*profileEntry{}},
-		hints:    hintCache{m: map[string][]string{}},
 	}
 }
 
@@ -202,49 +201,39 @@ func ToolCall(h History, name string, input map[string]any) Answer {
 	return Answer{tool: name, id: fmt.Sprintf("toolu_offline_%d", h.total+1), input: marshal(input)}
 }
 
-// HasTools reports whether any tools are named.
-func HasTools(tools json.RawMessage) bool {
-	var list []json.RawMessage
-	return json.Unmarshal(tools, &list) == nil && len(list) > 0
-}
-
-// Offered reports whether a tool is among those of a request.
-func Offered(tools json.RawMessage, name string) bool {
+// toolNames returns the names of a request's tools.
+func toolNames(tools json.RawMessage) []string {
 	var list []struct {
 		Name string `json:"name"`
 	}
-	if json.Unmarshal(tools, &list) != nil {
-		return false
+	_ = json.Unmarshal(tools, &list) // without tools, there is no list
+	names := make([]string, len(list))
+	for i, t := range list {
+		names[i] = t.Name
 	}
-	for _, t := range list {
-		if t.Name == name {
-			return true
-		}
-	}
-	return false
+	return names
 }
+
+// HasTools reports whether any tools are named.
+func HasTools(tools json.RawMessage) bool { return len(toolNames(tools)) > 0 }
+
+// Offered reports whether a tool is among those of a request.
+func Offered(tools json.RawMessage, name string) bool { return slices.Contains(toolNames(tools), name) }
 
 // Emit reports the answer's block to live and returns its message.
 func Emit(a Answer, live model.Live) model.Reply {
 	msg := footnote.AssistantMessage{Model: Name, StopReason: model.EndTurn}
-	if a.tool != "" {
-		msg.StopReason = model.ToolUse
-		live.Start(0, model.ToolUseBlock, a.id, a.tool)
-		live.Delta(0, escaped(string(a.input)))
-		msg.Blocks = []json.RawMessage{marshal(struct {
-			Type  string          `json:"type"`
-			ID    string          `json:"id"`
-			Name  string          `json:"name"`
-			Input json.RawMessage `json:"input"`
-		}{"tool_use", a.id, a.tool, a.input})}
-	} else {
+	block := map[string]any{"type": model.TextBlock, "text": a.Text}
+	if a.tool == "" {
 		live.Start(0, model.TextBlock, "", "")
 		live.Delta(0, escaped(a.Text))
-		msg.Blocks = []json.RawMessage{marshal(struct {
-			Type string `json:"type"`
-			Text string `json:"text"`
-		}{"text", a.Text})}
+	} else {
+		msg.StopReason = model.ToolUse
+		block = map[string]any{"type": model.ToolUseBlock, "id": a.id, "name": a.tool, "input": a.input}
+		live.Start(0, model.ToolUseBlock, a.id, a.tool)
+		live.Delta(0, escaped(string(a.input)))
 	}
+	msg.Blocks = []json.RawMessage{marshal(block)}
 	live.Stop(0)
 	live.Flush()
 	return model.Reply{Message: msg, Cites: a.Cites}

@@ -37,6 +37,9 @@ type profile struct {
 	values     map[string][]*value // by the stem of their first word
 	words      map[string]bool     // every word of the schema, for typos
 	valueWords map[string]bool     // every word of the values, for typos
+
+	mu    sync.Mutex
+	hints []string // tested suggestions, or nil if there were none yet; guarded by mu
 }
 
 type table struct {
@@ -620,40 +623,37 @@ var notRows = set(
 
 // findLabel chooses the columns that name a row: a name, first and last name, a title.
 func (t *table) findLabel() {
-	var first, last, named, titled, own *column
+	found := map[string]*column{}
 	for _, c := range t.cols {
 		if c.role != roleDimension && c.role != roleText {
 			continue
 		}
 		ws := splitName(c.core)
-		joined := strings.Join(ws, " ")
-		switch {
-		case joined == "first name" || joined == "firstname" || joined == "given name" || joined == "vorname" ||
-			joined == "prenom":
-			first = c
-		case joined == "last name" || joined == "lastname" || joined == "surname" || joined == "family name" ||
-			joined == "nachname" || joined == "familienname":
-			last = c
-		case ws[len(ws)-1] == "name" && (named == nil || c.distinct > named.distinct):
-			named = c
-		case ws[len(ws)-1] == "title" && titled == nil, ws[len(ws)-1] == "label" && titled == nil:
-			titled = c
+		switch joined, last := strings.Join(ws, " "), ws[len(ws)-1]; {
+		case personNames[joined] != "":
+			found[personNames[joined]] = c
+		case last == "name" && (found["name"] == nil || c.distinct > found["name"].distinct):
+			found["name"] = c
+		case (last == "title" || last == "label") && found["title"] == nil:
+			found["title"] = c
 		case slices.Equal(ws, t.words) && c.distinct > 0 && c.distinct == t.rows && t.key != nil:
-			own = c // vendors.vendor
+			found["own"] = c // vendors.vendor
 		}
 	}
-	switch {
-	case named != nil:
-		t.label = []*column{named}
-	case first != nil && last != nil:
-		t.label = []*column{first, last}
-	case titled != nil:
-		t.label = []*column{titled}
-	case last != nil:
-		t.label = []*column{last}
-	case own != nil:
-		t.label = []*column{own}
+	if found["name"] == nil && found["first"] != nil && found["last"] != nil {
+		t.label = []*column{found["first"], found["last"]}
+		return
 	}
+	if c := cmp.Or(found["name"], found["title"], found["last"], found["own"]); c != nil {
+		t.label = []*column{c}
+	}
+}
+
+// personNames are the names of columns that hold a part of a person's name.
+var personNames = map[string]string{
+	"first name": "first", "firstname": "first", "given name": "first", "vorname": "first", "prenom": "first",
+	"last name": "last", "lastname": "last", "surname": "last", "family name": "last", "nachname": "last",
+	"familienname": "last",
 }
 
 // index builds the index of values and the list of known words.

@@ -5,17 +5,10 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/footnotehq/footnote/source"
 )
-
-// hintCache keeps tested suggestions by source and version.
-type hintCache struct {
-	mu sync.Mutex
-	m  map[string][]string // guarded by mu
-}
 
 const (
 	hintLimit = 16
@@ -79,27 +72,19 @@ func (pn *Planner) suggestions(ctx context.Context, name string) ([]string, erro
 	if err != nil {
 		return nil, err
 	}
-	key := name + "\x00" + p.version
-	pn.hints.mu.Lock()
-	known, ok := pn.hints.m[key]
-	pn.hints.mu.Unlock()
-	if !ok {
-		if known, err = p.testedSuggestions(ctx, src); err != nil {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.hints == nil {
+		if p.hints, err = p.testedSuggestions(ctx, src); err != nil {
 			return nil, err
 		}
-		pn.hints.mu.Lock()
-		if len(pn.hints.m) > 256 {
-			clear(pn.hints.m)
-		}
-		pn.hints.m[key] = known
-		pn.hints.mu.Unlock()
 	}
-	return slices.Clone(known), nil
+	return slices.Clone(p.hints), nil
 }
 
 // testedSuggestions returns the candidate questions that the planner understands and that have an answer.
 func (p *profile) testedSuggestions(ctx context.Context, src source.Source) ([]string, error) {
-	var out []string
+	out := []string{} // not nil, so that it is kept
 	for i, q := range p.candidates() {
 		if len(out) == hintLimit || i == 60 {
 			break
