@@ -1,6 +1,7 @@
 package offline
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"regexp"
@@ -197,74 +198,36 @@ func (o *order) input() map[string]any {
 	return map[string]any{"file_path": o.file, "old_string": o.text, "new_string": o.instead, "replace_all": true}
 }
 
-// report describes the result of the tool that an order requires.
-func (o *order) report(c *Call) string {
-	switch o.kind {
-	case "list":
-		return listed(c)
-	case "read":
-		return shownFile(o.file, c)
-	case "find":
-		return foundLines(o, c)
-	case "run":
-		return ranCommand(c)
-	}
-	return changedFile(c)
-}
-
-func listed(c *Call) string {
-	if c.Failed {
-		return "I could not list the files: " + c.Content
-	}
-	lines := strings.Split(strings.TrimSpace(c.Content), "\n")
-	if strings.HasPrefix(c.Content, "No file matches") {
-		return "There are no such files in the workspace."
-	}
-	return "These files are in the workspace, the newest first:\n\n- " + strings.Join(lines, "\n- ")
-}
-
 // maxLinesShown limits how many lines of a file or an output an answer repeats; the tool's card shows all.
 const maxLinesShown = 40
 
 // numberedLine matches a line of Read's output.
 var numberedLine = regexp.MustCompile(`(?m)^ *\d+\t`)
 
-func shownFile(name string, c *Call) string {
+// report describes the result of the tool that an order requires.
+func (o *order) report(c *Call) string {
 	if c.Failed {
-		return "I could not read it: " + c.Content
+		return o.failure(c.Content)
 	}
-	if !numberedLine.MatchString(c.Content) {
-		return c.Content // empty, or binary
-	}
-	return "`" + name + "`:\n\n" + fenced(numberedLine.ReplaceAllString(c.Content, ""))
-}
-
-func foundLines(o *order, c *Call) string {
-	switch {
-	case c.Failed:
-		return "I could not search: " + c.Content
-	case strings.HasPrefix(c.Content, "Nothing matches"):
-		return fmt.Sprintf("Nothing in the workspace's text files says %s.", strconv.Quote(Clip(o.text)))
-	}
-	return "I found it here (file, line, text):\n\n" + fenced(c.Content)
-}
-
-func ranCommand(c *Call) string {
-	switch {
-	case notApproved(c):
-		return "You did not approve the command, so it was not run."
-	case c.Failed:
-		return "The command failed:\n\n" + fenced(c.Content)
-	}
-	return "The command gave:\n\n" + fenced(c.Content)
-}
-
-func changedFile(c *Call) string {
-	switch {
-	case notApproved(c):
-		return "You did not approve the change, so nothing was changed."
-	case c.Failed:
-		return "I changed nothing: " + c.Content
+	switch o.kind {
+	case "list":
+		if strings.HasPrefix(c.Content, "No file matches") {
+			return "There are no such files in the workspace."
+		}
+		return "These files are in the workspace, the newest first:\n\n- " +
+			strings.ReplaceAll(strings.TrimSpace(c.Content), "\n", "\n- ")
+	case "read":
+		if !numberedLine.MatchString(c.Content) {
+			return c.Content // empty, or binary
+		}
+		return "`" + o.file + "`:\n\n" + fenced(numberedLine.ReplaceAllString(c.Content, ""))
+	case "find":
+		if strings.HasPrefix(c.Content, "Nothing matches") {
+			return fmt.Sprintf("Nothing in the workspace's text files says %s.", strconv.Quote(Clip(o.text)))
+		}
+		return "I found it here (file, line, text):\n\n" + fenced(c.Content)
+	case "run":
+		return "The command gave:\n\n" + fenced(c.Content)
 	}
 	first, diff, _ := strings.Cut(c.Content, "\n\n")
 	if diff == "" {
@@ -273,9 +236,20 @@ func changedFile(c *Call) string {
 	return first + "\n\n" + strings.Replace(fenced(diff), "```", "```diff", 1)
 }
 
-// notApproved reports whether a person refused a call.
-func notApproved(c *Call) bool {
-	return c.Failed && strings.HasPrefix(c.Content, "The user declined")
+// failure describes why a tool failed, or that a person refused its call.
+func (o *order) failure(why string) string {
+	refused := strings.HasPrefix(why, "The user declined")
+	switch {
+	case refused && o.kind == "run":
+		return "You did not approve the command, so it was not run."
+	case refused && (o.kind == "replace" || o.kind == "write"):
+		return "You did not approve the change, so nothing was changed."
+	case o.kind == "run":
+		return "The command failed:\n\n" + fenced(why)
+	}
+	return cmp.Or(map[string]string{
+		"list": "I could not list the files: ", "read": "I could not read it: ", "find": "I could not search: ",
+	}[o.kind], "I changed nothing: ") + why
 }
 
 // fenced returns a code block, cut to maxLinesShown.

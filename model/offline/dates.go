@@ -224,8 +224,7 @@ func readDatePhrase(ws []word) (period, int) {
 		return ""
 	}
 	i := 0
-	if at(0) == "in" || at(0) == "during" || at(0) == "for" || at(0) == "within" || at(0) == "over" || at(0) == "of" ||
-		at(0) == "on" || at(0) == "from" {
+	if set("in during for within over of on from")[at(0)] {
 		i = 1
 		if at(1) == "the" {
 			i = 2
@@ -265,8 +264,7 @@ func readRelative(ws []word) (period, int) {
 	if len(ws) < 2 {
 		return period{}, 0
 	}
-	back := ws[0].low == "last" || ws[0].low == "past" || ws[0].low == "previous" || ws[0].low == "trailing" ||
-		ws[0].low == "latest"
+	back := set("last past previous trailing latest")[ws[0].low]
 	if !back && ws[0].low != "this" && ws[0].low != "current" {
 		return period{}, 0
 	}
@@ -297,8 +295,7 @@ func readSpan(ws []word) (period, int) {
 	if n == 0 || 1+n >= len(ws) {
 		return period{}, 0
 	}
-	mid := ws[1+n].low
-	if mid != "and" && mid != "to" && mid != "until" && mid != "till" && mid != "through" {
+	if !set("and to until till through")[ws[1+n].low] {
 		return period{}, 0
 	}
 	b, m := readCalendar(ws[2+n:])

@@ -116,12 +116,11 @@ func (ps *parser) isAnyOf(i int, words ...string) bool { return slices.Contains(
 
 // predicated reports whether the words at lo describe the subject, as after "was".
 func (ps *parser) predicated(lo int) bool {
-	for k := lo - 1; k >= 0 && k >= lo-3; k-- {
-		switch ps.at(k) {
-		case "was", "were", "is", "are", "been", "got", "be":
+	for k := lo - 1; k >= max(0, lo-3); k-- {
+		if set("was were is are been got be")[ps.at(k)] {
 			return true
-		case "not", "or", "either", "still", "goes", "to", "already", "yet":
-		default:
+		}
+		if !set("not or either still goes to already yet")[ps.at(k)] {
 			return false
 		}
 	}

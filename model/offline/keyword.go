@@ -104,7 +104,7 @@ func (ps *parser) columnHere(i, n int) bool {
 			if lo < 0 || lo+m > len(ps.ws) {
 				continue
 			}
-			for c := range ps.p.columns() {
+			for _, c := range ps.p.columns() {
 				if slices.Contains(c.names(), ps.ws[i].sing) {
 					if s, partial := ps.matchColumn(c, lo, m); s >= 58 && !partial {
 						return true

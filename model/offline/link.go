@@ -159,7 +159,7 @@ func (ps *parser) linkColumns(i int) []item {
 	var out []item
 	for n := min(4, len(ps.ws)-i); n >= 1; n-- {
 		best := item{}
-		for c := range ps.p.columns() {
+		for _, c := range ps.p.columns() {
 			score, partial := ps.matchColumn(c, i, n)
 			switch {
 			case score == 0 || score < best.score:
@@ -191,7 +191,7 @@ func (ps *parser) matchLeading(i int) item {
 	if filler[w.low] && !denied || grammar[w.low] || keywords[w.low] || len(w.low) < 3 || lightVerbs[w.low] {
 		return item{}
 	}
-	for c := range ps.p.columns() {
+	for _, c := range ps.p.columns() {
 		if (c.role == roleMeasure || c.role == roleDimension) && len(c.words) > 1 &&
 			!slices.Contains(c.t.words, c.words[0]) &&
 			(w.low == c.words[0] || w.sing == c.words[0] && c.role == roleMeasure) {

@@ -195,7 +195,7 @@ func (p *profile) declineLocal(d *declined, blind bool) *reading {
 	return &reading{say: func(w *Writer) {
 		w.echo(words)
 		var names []string
-		for c := range p.columns() {
+		for _, c := range p.columns() {
 			if c.role != roleKey && len(names) < 12 {
 				names = append(names, Clip(c.name))
 			}
@@ -213,7 +213,7 @@ func (p *profile) declineLocal(d *declined, blind bool) *reading {
 
 // unseenDate returns a call for the range of a date column that is not known, or nil.
 func (p *profile) unseenDate(seen *browserData) *neededCall {
-	for c := range p.columns() {
+	for _, c := range p.columns() {
 		if c.role == roleDate && !seen.requested[columnLookup{"get_column_stats", c.t.name, c.name}] {
 			return &neededCall{
 				"get_column_stats", map[string]any{
@@ -230,7 +230,7 @@ func (p *profile) unseenDate(seen *browserData) *neededCall {
 // few values come first.
 func (p *profile) unseenValues(seen *browserData) *neededCall {
 	var best *column
-	for c := range p.columns() {
+	for _, c := range p.columns() {
 		if c.role != roleDimension && c.role != roleText || c.kind != footnote.KindText ||
 			seen.requested[columnLookup{"get_value_distribution", c.t.name, c.name}] {
 			continue

@@ -113,7 +113,7 @@ func (p *profile) closingWord() string {
 		return ""
 	}
 	var found string
-	for c := range p.columns() {
+	for _, c := range p.columns() {
 		for _, w := range c.words {
 			if doneWords[w] && (c.role == roleDate && c.nullable || c.role == roleBool) {
 				if found != "" {

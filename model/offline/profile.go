@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"slices"
 	"strings"
 	"sync"
@@ -103,16 +102,12 @@ type value struct {
 }
 
 // columns returns the columns of all tables.
-func (p *profile) columns() iter.Seq[*column] {
-	return func(yield func(*column) bool) {
-		for _, t := range p.tables {
-			for _, c := range t.cols {
-				if !yield(c) {
-					return
-				}
-			}
-		}
+func (p *profile) columns() []*column {
+	var all []*column
+	for _, t := range p.tables {
+		all = append(all, t.cols...)
 	}
+	return all
 }
 
 // find returns the columns of a table for which ok holds.
@@ -467,7 +462,7 @@ func (p *profile) link() {
 			p.addForeignKey(t, fk)
 		}
 	}
-	for c := range p.columns() {
+	for _, c := range p.columns() {
 		if !c.fk && c != c.t.key {
 			p.inferReference(c.t, c)
 		}
