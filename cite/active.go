@@ -35,9 +35,6 @@ func (r *resolver) activity(k, back int) active {
 			for _, ri := range b.rows { // both rows of "the gap among seniors"
 				row(b.table, int(ri))
 			}
-			if len(b.rows) == 1 {
-				r.counterparts(n, b, row)
-			}
 		}
 	}
 	for q := s; q >= 0 && q >= s-back; q-- {
@@ -73,38 +70,6 @@ func (r *resolver) activity(k, back int) active {
 		row(c.table, c.row)
 	}
 	return a
-}
-
-// counterparts calls row for the rows that differ from a bound row in just one label that the sentence also names: for
-// "female leads", the rows of "their male peers".
-func (r *resolver) counterparts(n *numeral, b binding, row func(t, ri int)) {
-	tab := &r.tables[b.table]
-	for _, m := range r.labelsNear(n) {
-		for _, h := range m.hits {
-			if h.table != b.table || len(h.rows) < 2 || len(h.rows) > maxHits || slices.Contains(h.rows, b.rows[0]) {
-				continue
-			}
-			found, at := 0, 0
-			for _, ri := range h.rows {
-				if tab.differsIn(h.col, int(ri), int(b.rows[0])) {
-					found, at = found+1, int(ri)
-				}
-			}
-			if found == 1 {
-				row(b.table, at)
-			}
-		}
-	}
-}
-
-// differsIn reports whether two rows have the same labels except in one column.
-func (t *table) differsIn(ci, x, y int) bool {
-	for i, c := range t.cols {
-		if i != ci && c.role == roleText && t.rows[x][i] != t.rows[y][i] {
-			return false
-		}
-	}
-	return true
 }
 
 // activeCells collects the cells that are already cited around a numeral, nearest first.

@@ -3,7 +3,6 @@ package cite
 import (
 	"math/big"
 	"slices"
-	"strings"
 )
 
 // This file finds sums, averages and extremes of columns.
@@ -14,10 +13,7 @@ func (r *resolver) aggregate(k int) *candidate {
 	if n.points || n.times {
 		return nil
 	}
-	if n.percent && r.isInTotalRow(n) && n.readings[0].val.Cmp(ratHundred) == 0 && len(r.tables) > 0 {
-		return r.wholeShare(k)
-	}
-	wantSum := r.sentenceHasCue(n, totalCues) || r.isInTotalRow(n) || r.isWhole(n) || r.isOfAll(n) ||
+	wantSum := r.sentenceHasCue(n, totalCues) || r.isWhole(n) || r.isOfAll(n) ||
 		r.namesColumnOnly(k) ||
 		len(r.bindings[k]) == 0 && r.columnsOf[k].strong
 	wantAvg := r.saysAverage(n) || r.isPerRow(k)
@@ -33,28 +29,19 @@ func (r *resolver) aggregate(k int) *candidate {
 		}
 	}
 	for t := len(r.tables) - 1; t >= 0 && t >= len(r.tables)-4; t-- {
-		if !r.tables[t].whole || len(r.tables[t].rows) < 2 || r.isOfOtherPeriod(n, t) {
+		if !r.tables[t].whole || len(r.tables[t].rows) < 2 {
 			continue
 		}
 		cols, _ := r.numericColumns(k, t)
 		for _, ci := range cols {
-			if r.superseded(k, t, ci) {
-				continue
-			}
 			conf := 0.75
 			tot := r.totalOf(t, ci)
 			name := r.ref(t, -1, r.tables[t].cols[ci].name)
 			if (wantSum || free && !wantAvg) && !r.tables[t].cols[ci].percent {
 				r.tryAggregate(n, t, ci, "sum("+name+")", tot.sum(), conf, keep)
 			}
-			if wantAvg && (!r.clauseNamesRow(k) || r.isPerPeriod(n)) {
+			if wantAvg && !r.clauseNamesRow(k) {
 				r.tryAggregate(n, t, ci, "avg("+name+")", tot.avg(), conf, keep)
-			}
-			if wantMax && !r.namesRow(k) {
-				r.tryAggregate(n, t, ci, "max("+name+")", tot.max, conf, keep)
-			}
-			if wantMin && !r.namesRow(k) {
-				r.tryAggregate(n, t, ci, "min("+name+")", tot.min, conf, keep)
 			}
 		}
 	}
@@ -78,17 +65,6 @@ func (r *resolver) saysAverage(n *numeral) bool {
 	return false
 }
 
-// wholeShare handles the 100 % in the total row of a table.
-func (r *resolver) wholeShare(k int) *candidate {
-	t := len(r.tables) - 1
-	cols, _ := r.numericColumns(k, t)
-	if len(cols) == 0 || !r.tables[t].whole {
-		return nil
-	}
-	sum := "sum(" + r.ref(t, -1, r.tables[t].cols[cols[0]].name) + ")"
-	return &candidate{table: t, formula: sum + " / " + sum, value: "1", conf: 0.7}
-}
-
 // tryAggregate calls keep with a candidate if the value of an aggregate fits the numeral.
 func (r *resolver) tryAggregate(n *numeral, t, ci int, formula string, v *big.Rat, conf float64,
 	keep func(*candidate)) {
@@ -101,29 +77,6 @@ func (r *resolver) tryAggregate(n *numeral, t, ci int, formula string, v *big.Ra
 	}
 }
 
-// isInTotalRow reports whether the numeral is in a row of a table that begins with Total.
-func (r *resolver) isInTotalRow(n *numeral) bool {
-	p := r.prose
-	b := &p.blocks[p.tokens[n.from].blck]
-	if b.kind != tableRow {
-		return false
-	}
-	for i := b.span.from; i < b.span.to && i < b.span.from+8; i++ {
-		if totalCues[p.low(i)] {
-			return true
-		}
-	}
-	return false
-}
-
-// isPerPeriod reports whether the number is an average per period: "averaged 240 a month".
-func (r *resolver) isPerPeriod(n *numeral) bool {
-	p := r.prose
-	verb, _ := r.wordBefore(n)
-	w := p.low(n.to)
-	return averagedVerbs[verb] && (w == "a" || w == "per" || w == "each") && periodNames[p.low(n.to+1)]
-}
-
 // isPerRow reports whether the number is a total divided by the number of rows: "6,563 signed up in ten months, 656 per
 // month".
 func (r *resolver) isPerRow(k int) bool {
@@ -134,12 +87,8 @@ func (r *resolver) isPerRow(k int) bool {
 		return false
 	}
 	for _, x := range r.claims(k, 0) {
-		if !strings.HasPrefix(x.c.formula, "sum(") {
-			continue
-		}
 		if first := &r.tables[x.c.table].cols[0]; slices.Contains(first.words, noun) ||
-			n.isFractional() && !n.currency && w == "per" && len(r.denominators(n)) == 0 ||
-			periodNames[noun] && r.isSeries(x.c.table) {
+			n.isFractional() && !n.currency && w == "per" && len(r.denominators(n)) == 0 {
 			return true
 		}
 	}

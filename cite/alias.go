@@ -102,7 +102,6 @@ func (t *table) aliasesOf(ci int) map[string][]string {
 var (
 	fromToLabel = regexp.MustCompile(`^(\d+) ?[-–] ?(\d+)$`)
 	weekLabel   = regexp.MustCompile(`^\d{4}-?[Ww](\d{2})$`)
-	openLabel   = regexp.MustCompile(`^(\d+) ?\+$`)
 )
 
 // rangeForms returns the ways to write a label like 18-39, 65+ or 2025-W36.
@@ -116,12 +115,6 @@ func rangeForms(label string) []string {
 	}
 	if m := fromToLabel.FindStringSubmatch(label); m != nil {
 		return []string{m[1] + " to " + m[2], m[1] + " and " + m[2]}
-	}
-	if m := openLabel.FindStringSubmatch(label); m != nil {
-		return []string{
-			"over " + m[1], "above " + m[1], m[1] + " and over", m[1] + " or older", m[1] + " and older",
-			m[1] + " plus",
-		}
 	}
 	return nil
 }

@@ -35,16 +35,12 @@ type dim struct{ table, col int }
 
 // bind returns the bindings of a numeral, at most one per table, newest table first.
 func (r *resolver) bind(n *numeral) []binding {
-	p := r.prose
-	b := &p.blocks[p.tokens[n.from].blck]
 	picks := map[dim]*mention{}
 	level := inSentence
 	own := r.ownColumns(n)
-	if b.kind == tableRow {
-		r.pickCells(n, b, picks)
-	} else {
-		r.pickSentence(n, picks)
-	}
+
+	r.pickSentence(n, picks)
+
 	if len(picks) == 0 {
 		level = r.pickContext(n, picks)
 	}
@@ -68,13 +64,10 @@ func (r *resolver) bind(n *numeral) []binding {
 				r.narrowByContext(n, &joined)
 			}
 			r.moveToPreviousPeriod(n, &joined)
-			if joined.group == nil {
-				r.keepMentionedSide(r.numeralAt[n.from], &joined)
-			}
 			out = append(out, joined)
 		}
 	}
-	return r.keepMentionedPeriod(n, out)
+	return out
 }
 
 // ownColumns returns the columns in which the numeral itself is a label.
@@ -201,31 +194,6 @@ func union(a, b []int32) []int32 {
 // overlaps reports whether the mention is the numeral itself, or part of it.
 func (m *mention) overlaps(n *numeral) bool { return m.from < n.to && n.from < m.to }
 
-// pickCells binds a numeral in a table to the labels of its row and of its column's header.
-func (r *resolver) pickCells(n *numeral, b *block, picks map[dim]*mention) {
-	p := r.prose
-	for _, m := range r.labelsNear(n) {
-		for i := range m.hits {
-			d := dim{m.hits[i].table, m.hits[i].col}
-			picks[d] = m
-		}
-	}
-	if b.parent < 0 {
-		return
-	}
-	from, to := p.headerCell(b.parent, p.cellOf(n.from))
-	for _, m := range r.mentions {
-		if m.from >= from && m.to <= to {
-			for i := range m.hits {
-				d := dim{m.hits[i].table, m.hits[i].col}
-				if _, taken := picks[d]; !taken {
-					picks[d] = m
-				}
-			}
-		}
-	}
-}
-
 // cellOf returns the index of the table cell with token i.
 func (p *prose) cellOf(i int) int {
 	b := p.blocks[p.tokens[i].blck]
@@ -278,7 +246,7 @@ func (r *resolver) choose(n *numeral, ms []*mention) *mention {
 		switch {
 		case m.from >= n.to && next == nil:
 			next = m
-		case m.to <= n.from && (!r.isComparandLabel(m) || r.directlyFollows(m, n) || r.isInBracketOf(m, n)):
+		case m.to <= n.from:
 			prev = m
 		}
 	}
@@ -286,7 +254,7 @@ func (r *resolver) choose(n *numeral, ms []*mention) *mention {
 		return next
 	}
 	behind := r.afterWhole(n)
-	free := next != nil && !r.numeralBetween(behind, next.from) && !r.isComparandLabel(next) &&
+	free := next != nil && !r.numeralBetween(behind, next.from) &&
 		!r.closesBracket(n.to, next.from)
 	clause := r.prose.tokens[n.from].clause
 	if prev != nil && free && r.prose.tokens[prev.from].clause != clause && r.prose.tokens[next.from].clause == clause {
@@ -295,7 +263,7 @@ func (r *resolver) choose(n *numeral, ms []*mention) *mention {
 	if prev != nil {
 		return prev
 	}
-	if next != nil && !r.isComparandLabel(next) &&
+	if next != nil &&
 		(free || !r.numeralBetween(behind, next.from) || r.allPercents(behind, next.from)) {
 		return next
 	}
@@ -305,15 +273,6 @@ func (r *resolver) choose(n *numeral, ms []*mention) *mention {
 // afterWhole returns the token after which the words about a numeral begin: in "9 of the 31 leads are women", the one
 // after the 31.
 func (r *resolver) afterWhole(n *numeral) int {
-	p := r.prose
-	if i := n.to; p.low(i) == "(" || p.low(i) == "of" && p.low(i+2) == "(" {
-		for i < n.to+12 && i < len(p.tokens) && p.low(i) != ")" {
-			i++
-		}
-		if p.low(i) == ")" {
-			return i + 1 // "half of them (248) left for better pay"
-		}
-	}
 	if !r.isPart(n) {
 		return n.to
 	}
@@ -387,43 +346,7 @@ func (r *resolver) numeralBetween(from, to int) bool {
 	return false
 }
 
-var (
-	comparandWords = set(
-		"than unlike behind versus vs over exceeded exceeds beats beat trails surpasses surpassed outsold outsells " +
-			"above below overtaken overtook overtakes overtaking outpaced outpacing")
-	comparedWords = set("compared comparison relative")
-)
-
-// isComparandLabel reports whether a label is only the target of a comparison.
-func (r *resolver) isComparandLabel(m *mention) bool {
-	p := r.prose
-	i := m.from - 1
-	w, before := p.low(i), p.low(i-1)
-	if w == "from" && (before == "%" || riseWords[before] || before == "percent") {
-		return true // "up 4.6 % from Monday's close"
-	}
-	if p.low(m.to) == "," && pronouns[p.low(m.to+1)] {
-		return false // ", which …" continues with the label as subject
-	}
-	return comparandWords[w] || w == "of" && r.isTimesThat(i) || w == "as" && i >= 2 && p.low(i-2) == "as" ||
-		w == "of" && before == "ahead" || (w == "to" || w == "with") && comparedWords[before]
-}
-
-// isTimesThat reports whether the "of" at token i is that of a multiple: "ten times that of Enterprise".
-func (r *resolver) isTimesThat(i int) bool {
-	w := r.prose.low(i - 2)
-	return w == "times" || w == "twice" || w == "double" || w == "half"
-}
-
-// directlyFollows reports whether the number directly follows the label: "Hamburg (980)".
-func (r *resolver) directlyFollows(m *mention, n *numeral) bool {
-	d := n.from - m.to
-	if r.prose.low(m.to) == "," && r.isTimesThat(m.from-1) {
-		return false // "ten times that of Enterprise, 19.5 h"
-	}
-	return (d <= 4 || d <= 7 && (r.prose.low(m.to) == "'" || r.prose.low(m.to) == "’") ||
-		d <= 9 && r.prose.low(n.from-1) == "(") && !r.numeralBetween(m.to, n.from)
-}
+var ()
 
 // closesBracket reports whether a bracket opened before from closes before to.
 func (r *resolver) closesBracket(from, to int) bool {
@@ -439,18 +362,4 @@ func (r *resolver) closesBracket(from, to int) bool {
 		}
 	}
 	return false
-}
-
-// isInBracketOf reports whether a numeral is in a bracket after the label, like the 12 in "above Hamburg (980 from 12
-// shops)".
-func (r *resolver) isInBracketOf(m *mention, n *numeral) bool {
-	if n.from-m.to > 16 || r.prose.low(m.to) != "(" {
-		return false
-	}
-	for i := m.to; i < n.from; i++ {
-		if r.prose.low(i) == ")" {
-			return false
-		}
-	}
-	return true
 }

@@ -27,20 +27,13 @@ func (r *resolver) pairSiblings(k int) *candidate {
 }
 
 var (
-	averagedVerbs = set("averaged averages averaging")
-	wholeWords    = set("the all our these those")
-	byVerbs       = set(
+	wholeWords = set("the all our these those")
+	byVerbs    = set(
 		"shrank shrunk grew grown fell fallen rose risen dropped declined decreased increased slipped climbed jumped")
-	changeNames = set("change diff difference delta growth variance increase decrease gap")
 )
 
 // isChangedBy reports whether the number is a change without a sign: "shrank by 7".
 func (r *resolver) isChangedBy(n *numeral) bool {
 	w, before := r.wordBefore(n)
 	return w == "by" && byVerbs[before]
-}
-
-// isChangeColumn reports whether a column holds changes, by its name or by its signs.
-func (r *resolver) isChangeColumn(t, ci int) bool {
-	return hasAny(r.tables[t].cols[ci].words, changeNames) || r.hasBothSigns(t, ci)
 }

@@ -117,7 +117,6 @@ type column struct {
 	unique   bool // no two cells are equal
 	percent  bool // the name says that the cells are percentages or ratios
 	integer  bool
-	axis     bool // the first column, of whole numbers in steps of one: hours, scores
 	hundred  bool // fractional cells between 0 and 100, which can be percentages
 	scale    int  // power of ten that the name says: 3 for keur
 	unit     unit // in the name
@@ -165,11 +164,10 @@ type resolver struct {
 	bindings      [][]binding
 	columnsOf     []columnBinding
 
-	found        []*candidate
-	reasons      []string
-	conflict     []*candidate // a cell with the value, but in a row that the text does not name
-	otherPeriods [][]int      // results with the same columns, for another period
-	work         int
+	found    []*candidate
+	reasons  []string
+	conflict []*candidate // a cell with the value, but in a row that the text does not name
+	work     int
 }
 
 // candidate is a possible footnote.
@@ -354,30 +352,10 @@ func newColumn(c footnote.Column, ci int, rows [][]any) column {
 			}
 		}
 		out.unique = out.unique && out.integer
-		out.axis = ci == 0 && out.unique && steps(ci, rows)
 		out.hundred = !out.integer && out.scale == 0 && out.unit.factor == nil && within100(ci, rows)
 		out.percent = out.percent || soft && !out.integer
 	}
 	return out
-}
-
-// steps reports whether the cells go up or down by one.
-func steps(ci int, rows [][]any) bool {
-	if len(rows) < 3 || len(rows[0]) < 2 {
-		return false
-	}
-	first, ok1 := rows[0][ci].(int64)
-	second, ok2 := rows[1][ci].(int64)
-	step := second - first
-	if !ok1 || !ok2 || step != 1 && step != -1 {
-		return false
-	}
-	for i, row := range rows {
-		if v, ok := row[ci].(int64); !ok || v != first+int64(i)*step {
-			return false
-		}
-	}
-	return true
 }
 
 // within100 reports whether all numbers of a column are between 0 and 100.

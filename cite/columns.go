@@ -28,11 +28,6 @@ func (r *resolver) bindColumn(n *numeral) columnBinding {
 		return b
 	}
 	var both []colRef
-	for _, c := range b.cols {
-		if slices.Contains(measured, c) {
-			both = append(both, c)
-		}
-	}
 	if len(both) > 0 {
 		return columnBinding{both, b.strong}
 	}
@@ -46,7 +41,6 @@ func (r *resolver) namedColumns(n *numeral) columnBinding {
 	if b.kind == tableRow {
 		return r.bindHeader(n, b)
 	}
-	s := p.tokens[n.from].sentence
 	var prev, far, next *columnMention
 	for _, m := range r.nearColumns(n) {
 		switch {
@@ -62,15 +56,9 @@ func (r *resolver) namedColumns(n *numeral) columnBinding {
 		}
 	}
 	if next != nil && r.unitOf(n, next) {
-		if cols := r.sameUnit(next); len(cols) > 1 {
-			return columnBinding{append(r.predicate(n, next), cols...), false}
-		}
 		return columnBinding{
-			append(r.predicate(n, next), next.cols...), !next.vague && (!r.isWhole(n) || r.wholeOfPercent(n)),
+			append(r.predicate(n, next), next.cols...), !next.vague && !r.isWhole(n),
 		}
-	}
-	if cols := r.moneyColumns(n); prev == nil && cols != nil {
-		return columnBinding{cols, true}
 	}
 	switch {
 	case prev != nil:
@@ -82,29 +70,7 @@ func (r *resolver) namedColumns(n *numeral) columnBinding {
 	case next != nil && p.tokens[next.from].clause == p.tokens[n.from].clause && !r.numeralBetween(n.to, next.from):
 		return columnBinding{next.cols, false}
 	}
-	return r.columnContext(s, p.tokens[n.from].blck)
-}
-
-// sameUnit returns all columns with the unit that a mention names: "51,131 kWh" can come from any column in kWh, even
-// if one has exactly that name.
-func (r *resolver) sameUnit(m *columnMention) []colRef {
-	u := unitNamed(stem(r.prose.low(m.from)))
-	if u.factor == nil {
-		u = unitNamed(r.prose.low(m.from))
-	}
-	if u.factor == nil {
-		return nil
-	}
-	var out []colRef
-	for t := range r.tables {
-		for ci := range r.tables[t].cols {
-			if c := &r.tables[t].cols[ci]; c.role == roleNumber && c.unit.factor != nil &&
-				c.unit.dimension == u.dimension {
-				out = append(out, colRef{t, ci})
-			}
-		}
-	}
-	return out
+	return columnBinding{}
 }
 
 // predicate returns the columns named after the unit, before any other number: "46,872 residents are vaccinated".
@@ -135,17 +101,6 @@ func (r *resolver) isWhole(n *numeral) bool {
 		i--
 	}
 	return i >= 2 && (r.numeralAt[i-1] >= 0 || r.numeralAt[i-2] >= 0 && !r.isColumnName(i-1))
-}
-
-// wholeOfPercent reports whether a whole follows a percentage. The number in "97 % of its 455,300 in sales" comes from
-// the column that its noun names.
-func (r *resolver) wholeOfPercent(n *numeral) bool {
-	for i := n.from - 1; i >= max(0, n.from-5); i-- {
-		if k := r.numeralAt[i]; k >= 0 {
-			return r.numerals[k].percent
-		}
-	}
-	return false
 }
 
 // isPart reports whether a number is the part before a whole. The 120 in "120 of 500" may come from another column than
@@ -188,66 +143,16 @@ func (r *resolver) hasOtherNoun(n *numeral) bool {
 		!conjunctions[w] && !diffCues[w] && w != "per" && w != "with" && w != "than" && w != "while"
 }
 
-var (
-	moneyVerbs = set("brings bring bringing earned earns earn generated generates grossed brought took made makes")
-	moneyWords = set("revenue sale income gross turnover amount mrr earning proceed umsatz")
-)
-
-// moneyColumns handles verbs of earning: "Berlin earned 1,204" means a column such as revenue.
-func (r *resolver) moneyColumns(n *numeral) []colRef {
-	if !r.hasCue(n, moneyVerbs) || n.percent && !r.isChange(n) || len(r.labelsNear(n)) == 0 {
-		return nil
-	}
-	var cols []colRef
-	for t := range r.tables {
-		for ci, c := range r.tables[t].cols {
-			if c.role == roleNumber && hasAny(c.words, moneyWords) {
-				cols = append(cols, colRef{t, ci})
-			}
-		}
-	}
-	return cols
-}
-
-// columnContext returns the columns named last in the preceding sentences of the block.
-func (r *resolver) columnContext(s, bi int) columnBinding {
-	p := r.prose
-	for k := s - 1; k >= 0 && k >= s-3 && p.tokens[p.sentences[k].from].blck == bi; k-- {
-		if ms := r.colBySentence[k]; len(ms) > 0 {
-			return columnBinding{ms[len(ms)-1].cols, false}
-		}
-	}
-	return columnBinding{}
-}
+var ()
 
 // isUnitOfEarlier reports whether the column name belongs to an earlier number ("120 orders").
 func (r *resolver) isUnitOfEarlier(m *columnMention) bool {
-	if r.introducesLabel(m) {
-		return true
-	}
 	for i := m.from - 1; i >= 0 && i >= m.from-3; i-- {
 		if k := r.numeralAt[i]; k >= 0 {
 			if r.numerals[k].percent && r.prose.low(r.numerals[k].to) == "of" && m.from <= r.numerals[k].to+2 {
 				return true // "93 % of quota"
 			}
 			return r.numerals[k].kind == number && !r.numerals[k].year && r.unitOf(&r.numerals[k], m)
-		}
-	}
-	return false
-}
-
-// introducesLabel reports whether the column name only introduces a number that identifies a row: "line 4".
-func (r *resolver) introducesLabel(m *columnMention) bool {
-	if m.to >= len(r.prose.tokens) || r.numeralAt[m.to] < 0 {
-		return false
-	}
-	for _, l := range r.bySentence[r.prose.tokens[m.from].sentence] {
-		if l.from <= m.to && m.to < l.to {
-			for _, c := range m.cols {
-				if l.hit(dim(c)) != nil {
-					return true
-				}
-			}
 		}
 	}
 	return false
@@ -285,14 +190,6 @@ func (r *resolver) bindHeader(n *numeral, b *block) columnBinding {
 		if m := r.columnIn(from, to); m != nil {
 			return columnBinding{m.cols, true}
 		}
-		if cols := r.headerWords(from, to); cols != nil {
-			return columnBinding{cols, true}
-		}
-	}
-	if len(b.cells) > 1 {
-		if m := r.columnIn(b.cells[0], b.cells[1]); m != nil {
-			return columnBinding{m.cols, true}
-		}
 	}
 	return columnBinding{}
 }
@@ -308,32 +205,4 @@ func (r *resolver) columnIn(from, to int) *columnMention {
 		}
 	}
 	return nil
-}
-
-// headerWords returns the columns whose names contain every word of a header cell: max_salary for "Max".
-func (r *resolver) headerWords(from, to int) []colRef {
-	var words []string
-	for i := from; i < to; i++ {
-		if t := r.prose.tokens[i]; t.word && !stop[t.low] {
-			words = append(words, stem(t.low))
-		}
-	}
-	if len(words) == 0 {
-		return nil
-	}
-	var out []colRef
-	for t := range r.tables {
-		var cols []colRef
-		for ci, c := range r.tables[t].cols {
-			name := c.words
-			if c.role == roleNumber &&
-				!slices.ContainsFunc(words, func(w string) bool { return !slices.Contains(name, w) }) {
-				cols = append(cols, colRef{t, ci})
-			}
-		}
-		if len(cols) == 1 {
-			out = append(out, cols...)
-		}
-	}
-	return out
 }

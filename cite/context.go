@@ -37,20 +37,8 @@ func (r *resolver) pickContext(n *numeral, picks map[dim]*mention) strength {
 		level = inherited
 	}
 	for k := s - 1; k >= 0 && k >= s-4 && p.tokens[p.sentences[k].from].blck == bi; k-- {
-		if r.isComparand(n) {
-			continue
-		}
 		if r.pickSubject(r.bySentence[k], picks) {
 			return level
-		}
-	}
-	for b, hops := p.blocks[bi].parent, 0; b >= 0 && hops < 6; b, hops = p.blocks[b].parent, hops+1 {
-		sp := p.blocks[b].span
-		if sp.from >= sp.to || p.blocks[b].kind == tableRow {
-			continue
-		}
-		if r.pickSubject(r.bySentence[p.tokens[sp.from].sentence], picks) {
-			return inherited
 		}
 	}
 	// A paragraph continues the subject of the one before it.
@@ -70,9 +58,6 @@ func (r *resolver) pickSubject(ms []*mention, picks map[dim]*mention) bool {
 	found := false
 	rows := map[int][]int32{} // remaining rows, by table
 	for _, m := range ms[:min(len(ms), maxNear)] {
-		if r.isComparandLabel(m) {
-			continue
-		}
 		for i := range m.hits {
 			h := &m.hits[i]
 			d := dim{h.table, h.col}
@@ -90,24 +75,4 @@ func (r *resolver) pickSubject(ms []*mention, picks map[dim]*mention) bool {
 		}
 	}
 	return found
-}
-
-// numeralBefore returns the index of the numeral that ends one word before n, or -1.
-func (r *resolver) numeralBefore(n *numeral) int {
-	if i := n.from - 2; i >= 0 {
-		return r.numeralAt[i]
-	}
-	return -1
-}
-
-// isComparand reports whether a numeral is only the target of a comparison, such as the 806 in "959 vs. 806" or the
-// 61.20 in "59.85 instead of 61.20".
-func (r *resolver) isComparand(n *numeral) bool {
-	p := r.prose
-	i := n.from - 1
-	for i >= 0 && !p.tokens[i].word {
-		i--
-	}
-	w, before := p.low(i), p.low(i-1)
-	return w == "vs" || w == "versus" || w == "of" && before == "instead" || w == "than" && before == "rather"
 }

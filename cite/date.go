@@ -70,8 +70,7 @@ const monthWord = `(jan(?:uary|uar|eiro)?|feb(?:ruary|ruar)?|fevereiro|mar(?:ch)
 var (
 	isoDay = regexp.MustCompile(
 		`^(\d{4})-(\d{2})-(\d{2})(?:[T ](\d{2}):(\d{2})(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:?\d{2})?)?`)
-	hourOnly = regexp.MustCompile(`^(?i)(1[0-2]|[1-9]) ?([ap])(?:m\b|\.m\b\.?)`)
-	clock    = regexp.MustCompile(`^(?i)([01]?\d|2[0-4]):([0-5]\d)(?::[0-5]\d)?(?: ?([ap])\.?m\b\.?)?`)
+	clock = regexp.MustCompile(`^(?i)([01]?\d|2[0-4]):([0-5]\d)(?::[0-5]\d)?(?: ?([ap])\.?m\b\.?)?`)
 )
 
 // dateForm is a written form of dates. The other fields are the groups of its pattern, or 0. The date ends with the
@@ -175,13 +174,6 @@ func scanNumericDate(s string) (date, int) {
 	}
 	if d, n := scanForms(s, numericForms); n > 0 {
 		return d, n
-	}
-	if m := hourOnly.FindStringSubmatchIndex(s); m != nil {
-		d := date{hour: submatch(s, m, 1) % 12}
-		if s[m[4]] == 'p' || s[m[4]] == 'P' {
-			d.hour += 12
-		}
-		return d, m[1]
 	}
 	if m := clock.FindStringSubmatchIndex(s); m != nil {
 		d := date{hour: submatch(s, m, 1), minute: submatch(s, m, 2)}

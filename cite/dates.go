@@ -27,9 +27,6 @@ func (r *resolver) daysOf(k int) *candidate {
 			dates = append(dates, cellRef{c.table, c.row, c.col})
 		}
 	}
-	if r.hasCue(n, firstWords) && r.hasCue(n, finalWords) {
-		dates = append(dates, r.firstAndLast()...)
-	}
 	for i, x := range dates {
 		for _, y := range dates[i+1:] {
 			a, ok1 := r.timeOf(x)
@@ -43,9 +40,6 @@ func (r *resolver) daysOf(k int) *candidate {
 			v := big.NewRat(b-a, unit)
 			if q, ok := n.fits(v, false); ok && b > a {
 				formula := fmt.Sprintf("days(%s, %s)", r.refOf(x), r.refOf(y))
-				if unit > 1 {
-					formula += fmt.Sprintf(" / %d", unit)
-				}
 				return &candidate{
 					table: x.table, formula: formula, value: ratText(v), conf: 0.85 * q, rows: rowsOf(x, y),
 				}
@@ -55,39 +49,7 @@ func (r *resolver) daysOf(k int) *candidate {
 	return nil
 }
 
-var (
-	firstWords = set("first oldest earliest")
-	finalWords = set("last newest latest")
-)
-
-// firstAndLast returns the cells with the earliest and the latest date of each date column.
-func (r *resolver) firstAndLast() []cellRef {
-	var out []cellRef
-	for t := range r.tables {
-		for ci, c := range r.tables[t].cols {
-			rows := r.tables[t].rows
-			if c.role != roleDate || len(rows) < 2 || len(rows) > maxNumbered || !r.tables[t].whole ||
-				!r.spend(len(rows)) {
-				continue
-			}
-			first, last := cellRef{t, -1, ci}, cellRef{t, -1, ci}
-			var low, high int64
-			for ri := range rows {
-				at, ok := r.timeOf(cellRef{t, ri, ci})
-				if ok && (first.row < 0 || at < low) {
-					first.row, low = ri, at
-				}
-				if ok && (last.row < 0 || at > high) {
-					last.row, high = ri, at
-				}
-			}
-			if first.row >= 0 {
-				out = append(out, first, last)
-			}
-		}
-	}
-	return out
-}
+var ()
 
 // timeOf returns a date cell as the number of days since 1970.
 func (r *resolver) timeOf(c cellRef) (int64, bool) {

@@ -25,36 +25,16 @@ func (r *resolver) derived() {
 		if n.kind != number || n.huge || n.prefix != "" || len(n.readings) == 0 {
 			continue
 		}
-		r.offer(k, r.bracketedShare(k))
 		if c := r.found[k]; c != nil && c.conf >= 0.6 {
 			continue
 		}
-		if n.percent && r.prose.low(n.to) == "of" && ofAllWords[r.prose.low(n.to+1)] {
-			r.offer(k, r.shareOfTotal(k))
-		}
-		r.offer(k, r.ratioBeside(k))
-		r.offer(k, r.countedWhole(k))
 		if c, final := r.shareOfSum(k); final {
 			r.offer(k, c)
 			continue
 		}
-		if c, final := r.shareOfNext(k); final {
-			r.offer(k, c)
-			continue
-		}
-		if c, final := r.shareOfWhich(k); final {
-			r.offer(k, c)
-			continue
-		}
-		if c, final := r.fromToChange(k); final {
-			r.offer(k, c)
-			continue
-		}
 		for _, try := range []func(int) *candidate{
-			r.cellOfOnlyRow, r.conditional, r.aggregate, r.groupSum, r.repeatRatio, r.pairSiblings, r.complementOf,
-			r.pairwise, r.fromClaims,
-			r.remainder, r.shareOfColumn, r.shareOfTotal, r.ratioOfColumns, r.fromTotals, r.sumAcrossPeriods,
-			r.daysOf, r.threshold, r.withoutCue,
+			r.conditional, r.aggregate, r.groupSum, r.repeatRatio, r.pairSiblings, r.pairwise, r.fromClaims,
+			r.remainder, r.shareOfTotal, r.ratioOfColumns, r.fromTotals, r.sumAcrossPeriods, r.daysOf, r.withoutCue,
 			r.unlabelledCell,
 		} {
 			if r.work <= 0 {
@@ -67,8 +47,6 @@ func (r *resolver) derived() {
 		}
 	}
 }
-
-var ofAllWords = set("them all everyone everybody everything")
 
 // fitsValue reports whether a computed value fits the numeral, and how well.
 func (n *numeral) fitsValue(v *big.Rat) (float64, bool) {
@@ -117,47 +95,9 @@ func (r *resolver) clauseNamesRow(k int) bool {
 	return false
 }
 
-// namesRowBefore reports whether a row is named before the numeral in its clause, so that the numeral is a value of
-// that row and not a number of rows.
-func (r *resolver) namesRowBefore(k int) bool {
-	n := &r.numerals[k]
-	for _, b := range r.bindings[k] {
-		if b.strength == inSentence && len(b.rows) == 1 && len(b.by) > 0 && b.by[0].to <= n.from &&
-			r.prose.tokens[b.by[0].from].clause == r.prose.tokens[n.from].clause {
-			return true
-		}
-	}
-	return false
-}
-
-// hasBothSigns reports whether a column has both negative and positive numbers.
-func (r *resolver) hasBothSigns(t, ci int) bool {
-	tot := r.totalOf(t, ci)
-	return tot.n > 0 && tot.minF < 0 && tot.maxF > 0
-}
-
-// namesColumn reports whether a column is named near the numeral.
-func (r *resolver) namesColumn(n *numeral, t, ci int) bool {
-	for _, m := range r.nearColumns(n) {
-		for _, c := range m.cols {
-			if c == (colRef{t, ci}) {
-				return true
-			}
-		}
-	}
-	return false
-}
-
 // columnsNear returns the numeric columns that a sentence names, or all of them if it names none.
 func (r *resolver) columnsNear(n *numeral, t int) []int {
 	var cols []int
-	for _, m := range r.nearColumns(n) {
-		for _, c := range m.cols {
-			if c.table == t && !slices.Contains(cols, c.col) && r.tables[t].cols[c.col].role == roleNumber {
-				cols = append(cols, c.col)
-			}
-		}
-	}
 	if len(cols) > 0 {
 		return cols
 	}
@@ -275,15 +215,6 @@ func rowsOf(x, y cellRef) []int32 {
 	return []int32{int32(min(x.row, y.row)), int32(max(x.row, y.row))}
 }
 
-// fewAmounts returns the amounts of a table, or none if there are more than four.
-func (r *resolver) fewAmounts(t int) []int {
-	out := r.amounts(t)
-	if len(out) > 4 {
-		return nil
-	}
-	return out
-}
-
 // amounts returns the numeric columns of a table that are not keys, up to maxColumns.
 func (r *resolver) amounts(t int) []int {
 	var out []int
@@ -304,7 +235,7 @@ func (r *resolver) boundRows(k int) []dim {
 		}
 	}
 	for t := len(r.tables) - 1; t >= 0; t-- {
-		if len(r.tables[t].rows) == 1 && !r.isOfOtherPeriod(&r.numerals[k], t) {
+		if len(r.tables[t].rows) == 1 {
 			out = append(out, dim{t, 0})
 		}
 	}

@@ -21,7 +21,6 @@ func (r *resolver) direct() {
 		case n.kind == ordinal || n.hash && n.sig <= 2:
 			r.resolveRank(k)
 		case n.prefix != "":
-			r.resolveIdentifier(k)
 		default:
 			r.resolveNumber(k)
 		}
@@ -40,70 +39,10 @@ func (r *resolver) resolveLabel(k int) bool {
 		if col.role == roleNumber && (n.year || !col.key && !col.unique) {
 			return false
 		}
-		if col.role == roleNumber && r.namesOtherRow(k, h) {
-			return true
-		}
 		r.found[k] = r.cell(h.table, int(h.rows[0]), h.col, 1)
 		return true
 	}
 	return false
-}
-
-// namesOtherRow reports whether a numeral that is a label, such as an order number, is next to a label of another row,
-// such as another order's customer.
-func (r *resolver) namesOtherRow(k int, h hit) bool {
-	n := &r.numerals[k]
-	for _, b := range r.bindings[k] {
-		if b.table != h.table || b.strength != inSentence || len(b.rows) != 1 || len(b.by) == 0 {
-			continue
-		}
-		m := b.by[0]
-		if !r.namesUniqueRow(m, b.table) {
-			continue
-		}
-		near := m.from >= n.to && r.isTied(n, m) ||
-			m.to <= n.from && !r.numeralBetween(m.to, n.from)
-		if near && len(intersect(b.rows, h.rows)) == 0 {
-			r.conflict[k] = r.cell(h.table, int(h.rows[0]), h.col, 0)
-			return true
-		}
-	}
-	return false
-}
-
-// namesUniqueRow reports whether a mention names rows of a table by a column without duplicates.
-func (r *resolver) namesUniqueRow(m *mention, t int) bool {
-	for _, h := range m.hits {
-		if c := r.tables[h.table].cols[h.col]; h.table == t && (c.unique || c.role == roleNumber) {
-			return true
-		}
-	}
-	return false
-}
-
-// resolveIdentifier handles a numeral like SKU-1043 if no cell contains it. If other cells begin with SKU, it is a
-// wrong claim about the data; otherwise it is a name like COVID-19.
-func (r *resolver) resolveIdentifier(k int) {
-	n := &r.numerals[k]
-	for ti := range r.tables {
-		for ci, c := range r.tables[ti].cols {
-			if c.role != roleText {
-				continue
-			}
-			for _, row := range r.tables[ti].rows {
-				if !r.spend(1) {
-					return
-				}
-				if s, ok := row[ci].(string); ok && len(s) > len(n.prefix) &&
-					strings.EqualFold(s[:len(n.prefix)], n.prefix) && strings.ContainsAny(s, "0123456789") {
-					r.reasons[k] = fmt.Sprintf("no row is called %s-%s", strings.ToUpper(n.prefix),
-						r.prose.text[n.start:n.end])
-					return
-				}
-			}
-		}
-	}
-	n.quiet = true
 }
 
 // resolveDate resolves dates, times and years.
@@ -124,8 +63,6 @@ func (r *resolver) resolveDate(k int) {
 		if len(rows) > 0 && (!cb.strong || bound[h.col] || !r.hasDateColumn(h.table, bound)) {
 			c := r.cell(h.table, int(rows[0]), h.col, 1)
 			r.offer(k, c)
-		} else if r.conflict[k] == nil {
-			r.conflict[k] = r.cell(h.table, int(h.rows[0]), h.col, 0)
 		}
 	}
 	if r.found[k] != nil {
@@ -145,9 +82,6 @@ func (r *resolver) resolveDate(k int) {
 	}
 	if r.resolveColumnName(k) || r.conflict[k] != nil {
 		return
-	}
-	if n.year {
-		r.resolveNumber(k)
 	}
 }
 
@@ -242,16 +176,6 @@ func (r *resolver) resolveNumber(k int) {
 		r.offer(k, r.rowCount(k))
 	}
 	c := r.cellInBoundRows(k)
-	if c != nil && r.isComparison(n) {
-		c.conf *= 0.55 // "five more than": a difference fits better
-	}
-	if c != nil && c.formula == "" && n.hedge != exactly && len(r.denominators(n)) > 0 {
-		c.conf *= 0.55 // "about 60 per ticket": a ratio fits better
-	}
-	if c != nil && r.isChangedBy(n) && c.formula == "" && !r.isChangeColumn(c.table, c.col) {
-		c.conf *= 0.3 // "shrank by 7": a change, not a cell
-		r.conflict[k] = c
-	}
 	r.offer(k, c)
 	if r.found[k] == nil || r.found[k].conf < 0.8 {
 		r.offer(k, r.echoNumber(n))
@@ -273,16 +197,9 @@ func (r *resolver) topN(n *numeral) *candidate {
 		len(n.readings) == 0 {
 		return nil
 	}
-	if c := r.echoNumber(n); c != nil {
-		c.conf = max(c.conf, 0.9)
-		return c
-	}
 	v := n.readings[0].val
-	if !v.IsInt() || !v.Num().IsInt64() {
-		return nil
-	}
 	for t := len(r.tables) - 1; t >= 0; t-- {
-		if (w == "first" || w == "last") && !(periodNames[stem(p.low(n.to))] && r.isSeries(t)) {
+		if w == "first" || w == "last" {
 			continue
 		}
 		if c := v.Num().Int64(); c >= 1 && c <= int64(len(r.tables[t].rows)) {
@@ -299,23 +216,10 @@ func (r *resolver) rowCount(k int) *candidate {
 	n := &r.numerals[k]
 	p := r.prose
 	v := n.readings[0].val
-	if !v.IsInt() || !v.Num().IsInt64() || n.currency || n.scaled || n.sign != 0 ||
-		n.hedge != exactly && !(r.prose.low(n.from-1) == "over" && periodNames[stem(r.prose.low(n.to))]) ||
-		r.isComparison(n) {
+	if !v.IsInt() || !v.Num().IsInt64() || n.currency || n.scaled || n.sign != 0 || r.isComparison(n) {
 		return nil
 	}
 	count := int(v.Num().Int64())
-	if p.low(n.to) == "of" && partPronouns[p.low(n.to+1)] {
-		if w := p.low(n.from - 1); w != "the" && w != "all" {
-			return nil
-		}
-		for t := len(r.tables) - 1; t >= 0; t-- {
-			if r.tables[t].rowCount == count && r.tables[t].whole && count > 1 {
-				return r.countOf(t, 0.95)
-			}
-		}
-		return nil
-	}
 	noun := r.nounAfter(n)
 	if noun < 0 || copulas[p.low(n.to)] {
 		return r.countOfAll(n, count)
@@ -359,14 +263,9 @@ func (r *resolver) countsAllRows(n *numeral) bool {
 	return w == "the" || w == "all" || w == "these" || w == "those"
 }
 
-var partPronouns = set("them these those which whom it its")
-
 // countOfAll handles "the cheapest of the four" and "all three".
 func (r *resolver) countOfAll(n *numeral, count int) *candidate {
 	w, of := r.prose.low(n.from-1), r.prose.low(n.from-2)
-	if k := r.numeralBefore(n); k >= 0 && w == "of" && r.numerals[k].kind == ordinal {
-		w = "all" // "5th of five"
-	}
 	if w != "all" && (of != "of" || w != "the" && w != "these" && w != "those") {
 		return nil
 	}
@@ -412,9 +311,6 @@ func (r *resolver) nounAfter(n *numeral) int {
 	for i := n.to; i < len(p.tokens) && i < n.to+4; i++ {
 		t := p.tokens[i]
 		if !t.word || t.sentence != p.tokens[n.from].sentence || r.numeralAt[i] >= 0 {
-			break
-		}
-		if articles[t.low] || linkWords[t.low] {
 			break
 		}
 		if strings.HasSuffix(t.low, "s") || r.columnWords[stem(t.low)] || last < 0 {

@@ -191,9 +191,7 @@ func (p *prose) linkGloss(i int) string {
 // isFigure reports whether a number begins at token i, with or without a currency sign.
 func (p *prose) isFigure(i int) bool {
 	w := p.low(i)
-	if w == "r" && p.low(i+1) == "$" {
-		w = p.low(i + 2)
-	} else if w == "€" || w == "$" || w == "£" {
+	if w == "€" || w == "$" || w == "£" {
 		w = p.low(i + 1)
 	}
 	return w != "" && (w[0] >= '0' && w[0] <= '9' || cardinals[w] > 0 || foreignCardinals[w] > 0)

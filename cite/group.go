@@ -22,9 +22,7 @@ type rowGroup struct {
 var (
 	groupCues   = set("together combined both jointly sum zusammen juntos juntas total altogether account accounts")
 	shareVerbs  = set("make makes comprise represent represents hold explain contribute")
-	pairWords   = set("both two these those three four")
 	entireWords = set("whole entire overall")
-	plusWords   = set("plus with alongside")
 	restCues    = set("remaining rest other others remainder everyone everything else")
 )
 
@@ -86,22 +84,12 @@ func (r *resolver) groupFormula(n *numeral, g rowGroup, ci int, conf float64, al
 		return nil
 	}
 	if q, ok := n.fitsColumn(v, col, true); ok &&
-		(v.Sign() >= 0 || n.sign < 0 || r.allNegative(g, ci) || r.canMeanNegative(n, g.table, ci)) {
+		(v.Sign() >= 0 || n.sign < 0 || r.canMeanNegative(n, g.table, ci)) {
 		return &candidate{
 			table: g.table, formula: formula, value: ratText(v), conf: conf * q, rows: g.rows, measure: col,
 		}
 	}
 	return nil
-}
-
-// allNegative reports whether all cells of a group are negative, so that an amount without a sign is unambiguous.
-func (r *resolver) allNegative(g rowGroup, ci int) bool {
-	for _, ri := range g.rows {
-		if f, ok := cellFloat(r.tables[g.table].rows[ri][ci]); !ok || f >= 0 {
-			return false
-		}
-	}
-	return true
 }
 
 // groups returns the groups of rows that a sentence treats as one.
@@ -120,11 +108,9 @@ func (r *resolver) groups(k int) []rowGroup {
 			add(b.table, b.rows)
 		}
 	}
-	r.addHalves(n, add)
 	out = append(out, r.topGroups(k)...)
 	together := r.sentenceHasCue(n, groupCues) || n.percent && r.hasCue(n, shareVerbs) ||
 		r.sentenceHasCue(n, entireWords)
-	r.addListedBefore(n, add, together)
 	if r.sentenceHasCue(n, restCues) {
 		r.addRemaining(k, func(t int, rows []int32) {
 			if len(rows) > 1 || len(rows) == 1 && r.isRemainder(n) {
@@ -132,24 +118,11 @@ func (r *resolver) groups(k int) []rowGroup {
 			}
 		})
 	}
-	if together || r.mentionsPair(n) {
+	if together {
 		r.addNamedTogether(k, add)
 		r.addListedAbove(k, add)
 	}
 	return out
-}
-
-// mentionsPair reports whether the text contains words such as "these two" or "both". The three in "twenty-three" does
-// not count.
-func (r *resolver) mentionsPair(n *numeral) bool {
-	p := r.prose
-	s := p.sentences[p.tokens[n.from].sentence]
-	for i := max(s.from, n.from-2*window); i < s.to && i < n.to+2*window; i++ {
-		if (i < n.from || i >= n.to) && pairWords[p.low(i)] && !p.adjacent(i-1, "-") {
-			return true
-		}
-	}
-	return false
 }
 
 // topGroups returns the rows that expressions such as "the three busiest routes" and "the bottom five" mean, for each
@@ -195,27 +168,6 @@ func rowSpan(from, to int) []int32 {
 		out = append(out, int32(i))
 	}
 	return out
-}
-
-// addHalves adds the half of a series that the text names: "in the first half of the year".
-func (r *resolver) addHalves(n *numeral, add func(int, []int32)) {
-	p := r.prose
-	for i := n.from - 1; i > max(0, n.from-14) && p.tokens[i].sentence == p.tokens[n.from].sentence; i-- {
-		if p.low(i) != "half" || p.low(i-1) != "first" && p.low(i-1) != "second" {
-			continue
-		}
-		for t := len(r.tables) - 1; t >= 0; t-- {
-			total := len(r.tables[t].rows)
-			switch {
-			case total%2 != 0 || !r.isSeries(t):
-			case p.low(i-1) == "first":
-				add(t, rowSpan(0, total/2))
-			default:
-				add(t, rowSpan(total/2, total))
-			}
-		}
-		return
-	}
 }
 
 // topOrBottom reports whether the number counts the first rows of an order ("top 3", "the three busiest") or the last
@@ -281,31 +233,6 @@ func (r *resolver) addListedAbove(k int, add func(int, []int32)) {
 	}
 	for t := len(r.tables) - 1; t >= 0; t-- {
 		add(t, named[t])
-	}
-}
-
-// addListedBefore adds the rows of the labels between the number before and this one, and, where things are added up,
-// those of a label of many rows.
-func (r *resolver) addListedBefore(n *numeral, add func(int, []int32), together bool) {
-	since := map[int][]int32{}
-	for _, m := range r.labelsNear(n) {
-		if m.to > n.from {
-			break
-		}
-		for _, h := range m.hits {
-			switch {
-			case h.tooMany:
-			case len(h.rows) == 1 && !r.numeralBetween(m.to, n.from):
-				since[h.table] = union(since[h.table], h.rows)
-			case len(h.rows) > 1 && together && !n.percent:
-				add(h.table, h.rows)
-			}
-		}
-	}
-	for t := len(r.tables) - 1; t >= 0; t-- {
-		if len(since[t]) > 1 && (together || r.sentenceHasCue(n, plusWords)) {
-			add(t, since[t])
-		}
 	}
 }
 

@@ -118,20 +118,9 @@ func (p *prose) ordinalDay(n *numeral) date {
 // "line 4".
 func (r *resolver) keyLabels(ti, ci int, found map[wordKey]*mention) {
 	places := map[int64][]wordKey{}
-	if c := &r.tables[ti].cols[ci]; c.axis && slices.Contains(c.words, "hour") {
-		r.clockPlaces(places)
-	}
-	if c := &r.tables[ti].cols[ci]; c.unique && len(c.words) == 1 && monthColumns[c.words[0]] {
-		for _, d := range r.dates {
-			if d.date.month > 0 && d.date.day == 0 && d.date.year == 0 {
-				places[int64(d.date.month)] = append(places[int64(d.date.month)], d.places...)
-			}
-		}
-	}
 	for _, n := range r.numerals {
 		if n.kind != number || len(n.readings) == 0 || n.scaled || n.percent || n.currency ||
-			n.word && !(r.tables[ti].cols[ci].axis &&
-				(r.prose.low(n.from-1) == "after" || r.prose.low(n.from-1) == "a")) || n.to-n.from > 2 {
+			n.word || n.to-n.from > 2 {
 			continue
 		}
 		if v := n.readings[0].val; v.IsInt() && v.Num().IsInt64() && (n.word || n.readings[0].unit.Cmp(ratOne) == 0) &&
@@ -168,9 +157,6 @@ func (r *resolver) identifiesRow(n *numeral, ti, ci int) bool {
 	if p.low(i) == "#" || p.low(i) == "no" {
 		i--
 	}
-	if col.axis && r.onAxis(n, col) {
-		return true
-	}
 	if !col.unique || !col.isNumbering() {
 		return false
 	}
@@ -185,55 +171,12 @@ func (r *resolver) identifiesRow(n *numeral, ti, ci int) bool {
 	return to > from && slices.Contains(col.words, stem(p.low(from)))
 }
 
-var monthColumns = set("month monat mes mês")
-
-// clockPlaces adds the places of whole hours in the text: "8 a.m.", "18:00", "noon".
-func (r *resolver) clockPlaces(places map[int64][]wordKey) {
-	for _, n := range r.numerals {
-		if h := n.wholeHour(); h >= 0 {
-			places[h] = append(places[h], wordKey{n.from, n.to})
-		}
-	}
-	for i, t := range r.prose.tokens {
-		switch t.low {
-		case "noon":
-			places[12] = append(places[12], wordKey{i, i + 1})
-		case "midnight":
-			places[0] = append(places[0], wordKey{i, i + 1})
-		}
-	}
-}
-
 // wholeHour returns the hour of a time of day without minutes, or -1.
 func (n *numeral) wholeHour() int64 {
 	if n.kind != calendar || n.date.hour < 0 || n.date.minute != 0 || n.date.month > 0 || n.date.year > 0 {
 		return -1
 	}
 	return int64(n.date.hour % 24)
-}
-
-var gaveWords = set("gave gives give rated scored")
-
-// onAxis reports whether a small number is next to the name of the first column, or follows a verb of giving: "5
-// stars", "a score of 9", "gave a 10".
-func (r *resolver) onAxis(n *numeral, col *column) bool {
-	p := r.prose
-	s := p.tokens[n.from].sentence
-	for i := max(0, n.from-3); i < n.to+2 && i < len(p.tokens); i++ {
-		if p.tokens[i].sentence == s && p.tokens[i].word && slices.Contains(col.words, stem(p.low(i))) &&
-			!r.numeralBetween(i, n.from) && !r.numeralBetween(n.to, i) {
-			return true
-		}
-	}
-	if n.sig > 2 || p.low(n.from-1) != "a" && p.low(n.from-1) != "an" {
-		return false
-	}
-	for i := n.from - 2; i >= 0 && i > n.from-12 && p.tokens[i].sentence == s; i-- {
-		if gaveWords[p.low(i)] {
-			return n.to >= len(p.tokens) || !p.tokens[n.to].word || conjunctions[p.low(n.to)]
-		}
-	}
-	return false
 }
 
 // isNumbering reports whether the name of a column is a singular noun (line, store_id), so that its numbers may

@@ -69,12 +69,9 @@ func (r *resolver) pairSentence(s int, ms []*mention, groups [][]*mention) {
 func (r *resolver) listedNumbers(from, to int) bool {
 	comma := false
 	for i := from; i < to; i++ {
-		t := r.prose.tokens[i]
-		if conjunctions[t.low] || t.low == "," {
-			comma = true
-		} else if t.word || t.low == "(" || t.low == ")" || t.low == ";" {
-			return false
-		}
+
+		comma = true
+
 	}
 	return comma
 }

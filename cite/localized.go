@@ -27,11 +27,7 @@ func localNumbers(ci int, rows [][]any) (cells []any, percent, ok bool) {
 		if i < 0 {
 			continue
 		}
-		decimal := len(body)-i-1 != 3 ||
-			strings.ContainsAny(body[:i], ".,") && body[strings.IndexAny(body, ".,")] != body[i]
-		if decimal {
-			comma = body[i] == ','
-		} else if !strings.ContainsAny(body[:i], ".,") || body[strings.IndexAny(body, ".,")] == body[i] {
+		if !strings.ContainsAny(body[:i], ".,") || body[strings.IndexAny(body, ".,")] == body[i] {
 			comma = comma || body[i] == '.' && strings.Count(body, ".") > 1
 		}
 	}

@@ -24,7 +24,7 @@ func (r *resolver) unlabelledCell(k int) *candidate {
 		bound := boundColumns(cb, h.table)
 		q, _ := r.matchCell(n, h)
 		switch {
-		case len(t.rows) == 1 && r.superseded(k, h.table, h.col), r.isOfOtherPeriod(n, h.table):
+		case len(t.rows) == 1 && r.superseded(k, h.table, h.col):
 			continue
 		case cb.strong && !bound[h.col]:
 			continue
@@ -46,25 +46,6 @@ func (r *resolver) unlabelledCell(k int) *candidate {
 		}
 		if best == nil || q > best.conf {
 			best = r.cell(h.table, h.row, h.col, q)
-		}
-	}
-	return best
-}
-
-// cellOfOnlyRow returns the matching cell of a named column in a result with one row.
-func (r *resolver) cellOfOnlyRow(k int) *candidate {
-	n := &r.numerals[k]
-	if n.times || r.namesRow(k) {
-		return nil
-	}
-	var best *candidate
-	for _, h := range r.hits[k] {
-		if len(r.tables[h.table].rows) != 1 || !boundColumns(r.columnsOf[k], h.table)[h.col] ||
-			r.superseded(k, h.table, h.col) || r.isOfOtherPeriod(n, h.table) {
-			continue
-		}
-		if q, _ := r.matchCell(n, h); best == nil || q > best.conf {
-			best = r.cell(h.table, h.row, h.col, 0.97*q)
 		}
 	}
 	return best

@@ -261,12 +261,6 @@ func (r *resolver) cellInBoundRows(k int) *candidate {
 		if c == nil {
 			continue
 		}
-		switch b.strength {
-		case carried:
-			c.conf *= 0.85
-		case inherited:
-			c.conf *= 0.97
-		}
 		if best == nil || c.conf > best.conf+0.02 {
 			best = c
 		}
@@ -325,9 +319,7 @@ func (r *resolver) cellInRows(k int, b binding, cb columnBinding) *candidate {
 			}
 		}
 	}
-	if best != nil && len(b.rows) > 1 && found > 1 {
-		best.conf *= 0.7
-	} else if best != nil && len(b.rows) > 1 {
+	if best != nil && len(b.rows) > 1 {
 		best.conf *= 0.9
 	}
 	return best

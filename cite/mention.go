@@ -126,19 +126,6 @@ func (r *resolver) indexWords() *wordIndex {
 // addForms adds a sequence as written, as a singular, and as the noun for a verb.
 func (x *wordIndex) addForms(key, before, last string, words int, k wordKey) {
 	x.add(key, k)
-	switch words {
-	case 1:
-		if noun := nounOf[last]; noun != "" {
-			x.add(noun, k)
-		}
-		if verb, ok := strings.CutSuffix(strings.TrimSuffix(last, "s"), "or"); ok && len(verb) > 3 {
-			x.add(verb+"ed", k) // "visitors" for a step called Visited
-		}
-	case 2:
-		if noun := phrasal(before, last); noun != "" {
-			x.add(noun, k)
-		}
-	}
 	if s, ok := strings.CutSuffix(key, "s"); ok && len(last) > 3 {
 		x.add(s, k)
 		if s, ok = strings.CutSuffix(key, "es"); ok {
@@ -186,20 +173,6 @@ func wordCount(s string) int {
 }
 
 const maxLabelBytes = 120
-
-var particles = set("up out in off back down")
-
-// phrasal turns a phrasal verb into the label of a step: "picked up" into pickup.
-func phrasal(verb, particle string) string {
-	s, ok := strings.CutSuffix(verb, "ed")
-	if !ok || len(s) < 3 || !particles[particle] {
-		return ""
-	}
-	if n := len(s); s[n-1] == s[n-2] && s[n-1] == 'p' {
-		s = s[:n-1] // dropoff for "dropped off"
-	}
-	return s + particle
-}
 
 // labelKey appends the words of a cell in lower case, as the index has them.
 func labelKey(dst []byte, s string) []byte {

@@ -63,16 +63,6 @@ func splitName(name string) []string {
 	return words
 }
 
-// verbStems returns the possible stems of a verb form, so that "closed" finds a column close.
-func verbStems(w string) []string {
-	for _, ending := range []string{"ed", "ing"} {
-		if s, ok := strings.CutSuffix(w, ending); ok && len(s) > 2 {
-			return []string{s, s + "e", s + "ing"}
-		}
-	}
-	return nil
-}
-
 // hasStop reports whether the name of a column contains a stop word: "goals" is not the full name of goals_for.
 func (r *resolver) hasStop(cols []colRef) bool {
 	return slices.ContainsFunc(cols, func(c colRef) bool { return hasAny(r.tables[c.table].cols[c.col].words, stop) })
@@ -136,25 +126,9 @@ func (r *resolver) columnAt(i int, byWord map[string][]colRef, words map[colRef]
 	if m := r.acronymAt(i, byWord); m != nil {
 		return m
 	}
-	if m := r.compoundAt(i, byWord); m != nil {
-		return m
-	}
 	first := stem(p.tokens[i].low)
 	related := byWord[r.rootKey(first)]
-	if len(related) > 0 && len(byWord[first]) > 0 && !isCommonWord(p.tokens[i].low) {
-		alone := r.fit(i, i+1, map[string]bool{first: true}, byWord[first], words)
-		if m := r.fit(i, i+1, map[string]bool{first: true}, related, words); m != nil && m.full &&
-			(alone == nil || !alone.full) {
-			return m // "delays" means delayed, not avg_delay_min
-		}
-	}
 	cands := byWord[first]
-	for _, verb := range verbStems(p.tokens[i].low) {
-		if len(cands) == 0 {
-			first = verb
-			cands = byWord[verb]
-		}
-	}
 	if len(cands) == 0 {
 		if len(related) > 0 && !isCommonWord(p.tokens[i].low) {
 			first, cands = r.rootKey(first), related
@@ -190,19 +164,6 @@ func (r *resolver) columnAt(i int, byWord map[string][]colRef, words map[colRef]
 		seen[w] = true
 	}
 	return r.fit(i, to, seen, cands, words)
-}
-
-// compoundAt reads "e-books" as a column ebooks and "dropped out" as dropouts.
-func (r *resolver) compoundAt(i int, byWord map[string][]colRef) *columnMention {
-	p := r.prose
-	word, to := phrasal(p.low(i), p.low(i+1)), i+2
-	if p.adjacent(i+1, "-") {
-		word, to = p.low(i)+stem(p.low(i+2)), i+3
-	}
-	if cols := byWord[word]; word != "" && len(cols) > 0 {
-		return &columnMention{from: i, to: to, cols: cols, full: true}
-	}
-	return nil
 }
 
 // rootKey returns the key of the columns with a word related to w, or "". A root begins like its word, so that most

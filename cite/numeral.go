@@ -272,7 +272,6 @@ type run struct {
 	plain   bool // digits only
 	version bool // 1.2.3
 	exp     int
-	hasExp  bool
 }
 
 var spaces = []string{" ", "\u00a0", "\u202f", "\u2009"}
@@ -307,17 +306,6 @@ func scanNumber(s string) (run, int) {
 		i = after
 	}
 	r.plain = len(r.groups) == 1
-	if k := exponent(s[i:]); k > 0 && len(r.seps) <= 1 {
-		e, ok := digits(strings.TrimLeft(s[i+1:i+k], "+-"))
-		if !ok || e > maxExponent {
-			r.digits = maxDigits + 1
-		}
-		r.exp, r.hasExp = e, true
-		if s[i+1] == '-' {
-			r.exp = -e
-		}
-		i += k
-	}
 	r.version = r.isVersion()
 	if r.digits > maxDigits {
 		i += digitRun(s[i:])
@@ -345,22 +333,6 @@ func separator(s string) string {
 }
 
 func isSpace(sep string) bool { return slices.Contains(spaces, sep) }
-
-// exponent returns the length of the exponent with which s begins, or 0.
-func exponent(s string) int {
-	if len(s) < 2 || s[0] != 'e' && s[0] != 'E' {
-		return 0
-	}
-	i := 1
-	if s[1] == '+' || s[1] == '-' {
-		i++
-	}
-	k := digitRun(s[i:])
-	if k == 0 || wordAt(s, i+k) {
-		return 0
-	}
-	return i + k
-}
 
 // isVersion reports whether the digits are a version or an address (1.2.3, 10.0.0.1): separated by points, but not in
 // groups of three.
@@ -629,12 +601,6 @@ func (p *prose) scanWord(i int) (numeral, bool) {
 func (p *prose) wordSuffix(n *numeral, at int) {
 	rest := clipRunes(p.text[at:], 64)
 	word, off := nextWord(rest)
-	if s := scaleOf(word); s >= 3 && len(word) > 3 {
-		n.rescale(s)
-		n.end += off + len(word)
-		rest = rest[off+len(word):]
-		word, off = nextWord(rest)
-	}
 	p.readSuffixWord(n, rest, word, off)
 	if n.times {
 		n.readings[0].unit = ratOne

@@ -17,7 +17,6 @@ func TestNumerals(t *testing.T) {
 		{"the fines by quarter of loaned on, not a quarter of them", "25"},
 		{"between 10 and 20, 10–20", "10 20 10 20"},
 		{"twenty-five of a dozen", "25 12"},
-		{"1e3 and 1e999999999", "1000 "},
 		{"−4 °C and -7.5", "4 7.5"},
 		{"10 h 10 min, 2h 05min, 3 h and 20 min, 1 h 75 min", "610 125 3 20 1 75"},
 		{"$-5 and -$5 and (€5)", "5 5 5"},

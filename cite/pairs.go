@@ -19,16 +19,10 @@ func (r *resolver) pairwise(k int) *candidate {
 		a := r.activity(k, back)
 		far := 1 - 0.12*float64(back)
 		for _, op := range ops {
-			if c := r.pairCells(k, op, a, 0.9*far); c != nil {
-				return c
-			}
 			if c := r.pairRows(k, op, a, 0.85*far); c != nil {
 				return c
 			}
 			if c := r.pairColumns(k, op, a, 0.8*far); c != nil {
-				return c
-			}
-			if c := r.pairTables(k, op, a, 0.8*far); c != nil {
 				return c
 			}
 		}
@@ -37,25 +31,6 @@ func (r *resolver) pairwise(k int) *candidate {
 		}
 	}
 	return r.neighbours(k, ops)
-}
-
-// pairCells pairs cells that are already cited in the text and that differ in either row or column.
-func (r *resolver) pairCells(k int, op operation, a active, conf float64) *candidate {
-	for i := 0; i < len(a.cells) && i < 6; i++ {
-		for j := i + 1; j < len(a.cells) && j < 6; j++ {
-			x, y := a.cells[i], a.cells[j]
-			sameCol := x.col == y.col && x.table == y.table
-			sameRow := x.row == y.row && x.table == y.table
-			if sameCol == sameRow && x.table == y.table ||
-				op.name == "ratio" && r.numerals[k].percent && sameCol && !r.meansShare(k) {
-				continue
-			}
-			if c := r.tryPair(k, op, x, y, conf); c != nil {
-				return c
-			}
-		}
-	}
-	return nil
 }
 
 // meansShare reports whether the words suggest that a percentage is a share.
@@ -122,13 +97,6 @@ func (r *resolver) wholesOf(t, part int, cols []int) []int {
 		if ci == part || !r.areComparable(t, part, ci) || len(rows) > maxNumbered || !r.spend(len(rows)) {
 			return true
 		}
-		for _, row := range rows {
-			a, ok1 := cellFloat(row[part])
-			b, ok2 := cellFloat(row[ci])
-			if !ok1 || !ok2 || a > b {
-				return true
-			}
-		}
 		return false
 	})
 }
@@ -148,35 +116,12 @@ func (r *resolver) pairIn(k int, op operation, row dim, as, bs []int, conf float
 	return nil
 }
 
-// pairTables pairs rows with the same name in two results, such as the queries for this year and for last year.
-func (r *resolver) pairTables(k int, op operation, a active, conf float64) *candidate {
-	for _, x := range a.rows {
-		for _, y := range a.rows {
-			if x.table <= y.table || r.rowName(x.table, x.col) != r.rowName(y.table, y.col) {
-				continue
-			}
-			for xi, xc := range r.tables[x.table].cols {
-				for yi, yc := range r.tables[y.table].cols {
-					if xc.role != roleNumber || yc.role != roleNumber || op.name != "ratio" && xc.name != yc.name ||
-						xi > maxColumns || yi > maxColumns {
-						continue
-					}
-					if c := r.tryPair(k, op, cellRef{x.table, x.col, xi}, cellRef{y.table, y.col, yi}, conf); c != nil {
-						return c
-					}
-				}
-			}
-		}
-	}
-	return nil
-}
-
 // neighbours pairs the bound row of a time series with the row before it. Without a bound row, it pairs the last row
 // with the first one.
 func (r *resolver) neighbours(k int, ops []operation) *candidate {
 	n := &r.numerals[k]
 	for t := len(r.tables) - 1; t >= 0; t-- {
-		if !r.isSeries(t) && !r.isPanel(k, t) {
+		if !r.isPanel(k, t) {
 			continue
 		}
 		last := len(r.tables[t].rows) - 1
@@ -221,25 +166,6 @@ func (r *resolver) columnOfNearest(k, t int) []int {
 		}
 	}
 	return nil
-}
-
-// isSeries reports whether the rows of a result are in order of time.
-func (r *resolver) isSeries(t int) bool {
-	tab := &r.tables[t]
-	if len(tab.rows) < 2 || len(tab.cols) == 0 {
-		return false
-	}
-	if tab.cols[0].role == roleDate || tab.cols[0].key && tab.cols[0].role == roleNumber && tab.ordered {
-		return true
-	}
-	if tab.cols[0].role != roleText {
-		return false
-	}
-	if hasAny(tab.cols[0].words, periodNames) && tab.cols[0].unique && tab.ordered {
-		return true
-	}
-	_, ok := cellDate(tab.rows[0][0])
-	return ok
 }
 
 // tryPair applies an operation to two cells, in the order that the words allow, and returns a candidate if the value
@@ -386,10 +312,6 @@ func (r *resolver) fitsDerived(n *numeral, v *big.Rat, x, y cellRef) (float64, b
 	if u := r.tables[x.table].cols[x.col].unit; n.rateConversion(u) != nil &&
 		r.tables[y.table].cols[y.col].unit.dimension != u.dimension {
 		return n.fits(new(big.Rat).Mul(v, n.rateConversion(u)), true) // "18 cents a kWh", "2 hours each"
-	}
-	if u := r.tables[x.table].cols[x.col].unit; n.conversion(u) != nil &&
-		r.tables[y.table].cols[y.col].unit.dimension == u.dimension {
-		return n.fits(new(big.Rat).Mul(v, n.conversion(u)), true)
 	}
 	if n.subunit() && x.col != y.col {
 		return n.fits(new(big.Rat).Mul(v, ratHundred), true) // "53 cents a dollar"

@@ -2,9 +2,7 @@ package cite
 
 import (
 	"fmt"
-	"math/big"
 	"slices"
-	"strings"
 )
 
 // This file handles parallel figures: the numbers in one column of a table, or at the same place in the items of a
@@ -41,19 +39,9 @@ func (r *resolver) resolveParallels() {
 			slots[s] = append(slots[s], k)
 		}
 	}
-	found := false
 	for _, s := range order {
 		if ks := slots[s]; len(ks) >= minParallel && slices.ContainsFunc(ks, r.isUnresolved) {
-			found = r.applyCommonFormula(ks) || found
-		}
-	}
-	if !found {
-		return
-	}
-	for k := range r.numerals {
-		if r.isUnresolved(k) && r.isPlainNumber(&r.numerals[k]) {
-			r.offer(k, r.repeatRatio(k))
-			r.offer(k, r.repeatRatioOfTotals(k))
+			r.applyCommonFormula(ks)
 		}
 	}
 }
@@ -86,11 +74,6 @@ func (r *resolver) slotOf(k int) (slot, bool) {
 		return slot{first: b.parent, nth: p.cellOf(n.from)}, true
 	case item:
 		s := slot{first: r.listOf(bi), form: n.form()}
-		for j := k - 1; j >= 0 && p.tokens[r.numerals[j].from].blck == bi; j-- {
-			if m := &r.numerals[j]; r.isPlainNumber(m) && !m.year && !m.word && m.form() == s.form {
-				s.nth++
-			}
-		}
 		return s, true
 	}
 	return slot{}, false
@@ -121,20 +104,18 @@ func (n *numeral) form() byte {
 	return 0
 }
 
-// rowFormula is an operation on two columns of one row. factor is 100 if a header says "per 100 km", otherwise 1.
+// rowFormula is an operation on two columns of one row.
 type rowFormula struct {
-	op     operation
-	table  int
-	x, y   int
-	factor int64
+	op    operation
+	table int
+	x, y  int
 }
 
-// applyCommonFormula finds the formula that fits most of the figures and cites it for those that it fits. It reports
-// whether there is such a formula.
-func (r *resolver) applyCommonFormula(ks []int) bool {
+// applyCommonFormula finds the formula that fits most of the figures and cites it for those that it fits.
+func (r *resolver) applyCommonFormula(ks []int) {
 	t, rows := r.commonTable(ks)
 	if t < 0 {
-		return false
+		return
 	}
 	var best []*candidate
 	fits := 0
@@ -145,14 +126,13 @@ func (r *resolver) applyCommonFormula(ks []int) bool {
 		}
 	}
 	if fits < minParallel || 3*fits < 2*len(rows) {
-		return false
+		return
 	}
 	for i, k := range ks {
 		if best[i] != nil && (r.found[k] == nil || r.found[k].formula != "" || r.isUnresolved(k)) {
 			r.found[k], r.reasons[k] = best[i], ""
 		}
 	}
-	return true
 }
 
 // commonTable returns a table to whose rows the figures are bound, and the row of each figure. The table is -1 if no
@@ -175,54 +155,16 @@ func (r *resolver) commonTable(ks []int) (int, map[int]int) {
 
 // rowFormulas returns the formulas that the form of a figure allows.
 func (r *resolver) rowFormulas(k, t int) []rowFormula {
-	n := &r.numerals[k]
 	ops := []operation{ratioOp, diffOp}
-	switch n.form() {
-	case '%':
-		ops = []operation{ratioOp, growthOp}
-	case 'p':
-		ops = []operation{diffOp}
-	case 'x':
-		ops = []operation{ratioOp}
-	}
-	factor := r.headerFactor(n)
 	var out []rowFormula
 	for _, op := range ops {
 		for _, x := range r.amounts(t) {
 			for _, y := range r.amounts(t) {
-				if x == y || op.name != "ratio" && !r.areComparable(t, x, y) ||
-					op.name == "growth" && r.tables[t].compareAge(x, y) < 0 {
-					continue
-				}
-				out = append(out, rowFormula{op, t, x, y, 1})
-				if factor > 1 && op.name == "ratio" {
-					out = append(out, rowFormula{op, t, x, y, factor})
-				}
+				out = append(out, rowFormula{op, t, x, y})
 			}
 		}
 	}
 	return out
-}
-
-// headerFactor returns 100 for a header such as "l/100 km", otherwise 1.
-func (r *resolver) headerFactor(n *numeral) int64 {
-	p := r.prose
-	b := &p.blocks[p.tokens[n.from].blck]
-	if b.kind != tableRow || b.parent < 0 {
-		return 1
-	}
-	from, to := p.headerCell(b.parent, p.cellOf(n.from))
-	for i := from; i < to; i++ {
-		switch p.low(i) {
-		case "10":
-			return 10
-		case "100":
-			return 100
-		case "1000":
-			return 1000
-		}
-	}
-	return 1
 }
 
 // fitAll tries a formula on every figure, each with its own row. n is the number of figures that it fits.
@@ -248,7 +190,7 @@ func (r *resolver) fitAll(ks []int, rows map[int]int, f rowFormula) (got []*cand
 func (r *resolver) fitRow(k, row int, f rowFormula) *candidate {
 	n := &r.numerals[k]
 	x, y := cellRef{f.table, row, f.x}, cellRef{f.table, row, f.y}
-	if f.factor == 1 && !r.mayFit(k, f.op, x, y) {
+	if !r.mayFit(k, f.op, x, y) {
 		return nil
 	}
 	a, ok1 := cellRat(r.tables[f.table].rows[row][f.x])
@@ -261,48 +203,13 @@ func (r *resolver) fitRow(k, row int, f rowFormula) *candidate {
 		return nil
 	}
 	formula := fmt.Sprintf(f.op.text, r.refOf(x), r.refOf(y))
-	if f.factor != 1 {
-		v = new(big.Rat).Mul(v, big.NewRat(f.factor, 1))
-		formula += fmt.Sprintf(" * %d", f.factor)
-	}
-	switch s := v.Sign(); {
-	case n.sign < 0 && s > 0, n.sign > 0 && s < 0:
-		return nil
-	case n.sign == 0 && s < 0 && !r.hasCue(n, downCues):
-		return nil
-	}
 	q, ok := r.fitsDerived(n, v, x, y)
 	if !ok {
 		return nil
 	}
 	c := &candidate{table: f.table, formula: formula, value: ratText(v), conf: 0.75 * q, rows: []int32{int32(row)}}
-	if f.op.name == "ratio" && f.factor == 1 {
+	if f.op.name == "ratio" {
 		c.over = []int{f.x, f.y}
 	}
 	return c
-}
-
-// repeatRatioOfTotals tries a ratio that the answer states row by row on the totals of the columns: "over all channels
-// €68.87".
-func (r *resolver) repeatRatioOfTotals(k int) *candidate {
-	n := &r.numerals[k]
-	if r.isAboutOneRow(k) || n.sig < 2 {
-		return nil
-	}
-	tried := map[[3]int]bool{}
-	for j, c := range r.found {
-		if c == nil || c.over == nil || r.numerals[j].form() != n.form() && (n.percent || r.numerals[j].percent) ||
-			!r.tables[c.table].whole {
-			continue
-		}
-		key := [3]int{c.table, c.over[0], c.over[1]}
-		if tried[key] || strings.Contains(c.formula, "sum(") {
-			continue
-		}
-		tried[key] = true
-		if out := r.divideTotals(k, ratioOp, c.table, c.over[0], c.over[1]); out != nil {
-			return out
-		}
-	}
-	return nil
 }

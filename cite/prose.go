@@ -80,9 +80,6 @@ func parse(text string) *prose {
 			open = false
 		case strings.TrimSpace(line) == "":
 			open = false
-		case isRule(trimmed):
-			p.markHeader()
-			open = false
 		default:
 			kind, body := lineKind(trimmed)
 			if kind == paragraph && open && last.kind != heading && last.kind != tableRow {
@@ -134,28 +131,6 @@ func isBoldLine(s string) bool {
 	s = strings.TrimRight(s, " \t\r:")
 	return len(s) > 4 && len(s) < 64 && strings.HasPrefix(s, "**") && strings.TrimRight(s[2:len(s)-2], ":") != "" &&
 		strings.HasSuffix(s, "**") && !strings.ContainsAny(s[2:len(s)-2], "*.0123456789")
-}
-
-// isRule reports whether a line is a rule, such as |---|:--:| or ---.
-func isRule(s string) bool {
-	dashes := 0
-	for _, c := range s {
-		switch c {
-		case '-', '=':
-			dashes++
-		case '|', ':', ' ', '\t', '\r':
-		default:
-			return false
-		}
-	}
-	return dashes >= 2
-}
-
-// markHeader marks the row before a |---| line as the header of its table.
-func (p *prose) markHeader() {
-	if n := len(p.blocks); n > 0 && p.blocks[n-1].kind == tableRow {
-		p.blocks[n-1].header = true
-	}
 }
 
 // tokenize appends the tokens of a line to a block.

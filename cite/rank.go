@@ -49,10 +49,6 @@ func (r *resolver) resolveRank(k int) {
 			r.reasons[k] = fmt.Sprintf("%s is not number %d", r.rowName(b.table, row), rank)
 		}
 	}
-	if len(r.bindings[k]) == 0 {
-		r.offer(k, r.echoNumber(n))
-		n.quiet = true
-	}
 }
 
 // rankColumn returns the column by which rows are ranked: the one that the text names, or the first that is not a key.
@@ -63,16 +59,7 @@ func (r *resolver) rankColumn(t int, cb columnBinding) (ci int, certain bool) {
 			return c.col, true
 		}
 	}
-	first, n := -1, 0
-	for ci, c := range r.tables[t].cols {
-		if c.role == roleNumber && !c.key {
-			if first < 0 {
-				first = ci
-			}
-			n++
-		}
-	}
-	return first, n == 1
+	return -1, false
 }
 
 // rankBy returns the 1-based rank of a row by a column, or -1 if it has none.

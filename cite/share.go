@@ -2,7 +2,6 @@ package cite
 
 import (
 	"math/big"
-	"slices"
 	"strings"
 )
 
@@ -11,7 +10,7 @@ import (
 // shareOfTotal handles a cell as a percentage of the total of its column.
 func (r *resolver) shareOfTotal(k int) *candidate {
 	n := &r.numerals[k]
-	if !n.percent || r.isChange(n) || r.isRemainder(n) || r.othersAreNoShares(k) {
+	if !n.percent || r.isChange(n) || r.isRemainder(n) {
 		return nil
 	}
 	for _, b := range r.bindings[k] {
@@ -40,26 +39,6 @@ func (r *resolver) shareOfTotal(k int) *candidate {
 	return nil
 }
 
-// othersAreNoShares reports whether the other percentages of the sentence are cells or ratios of two columns. In "25 %
-// for A, 15 % for B", the second percentage then is not a share of a total either.
-func (r *resolver) othersAreNoShares(k int) bool {
-	s := r.prose.tokens[r.numerals[k].from].sentence
-	direct, shares := 0, 0
-	for j := max(0, k-6); j < min(len(r.numerals), k+7); j++ {
-		c := r.found[j]
-		if j == k || c == nil || !r.numerals[j].percent || r.prose.tokens[r.numerals[j].from].sentence != s ||
-			len(r.bindings[j]) == 0 {
-			continue
-		}
-		if strings.Contains(c.formula, "sum(") || strings.Contains(c.formula, " - ") {
-			shares++
-		} else {
-			direct++
-		}
-	}
-	return direct > 1 && shares == 0
-}
-
 // ratioOfColumns handles ratios of two columns: "10.03 of revenue per order".
 func (r *resolver) ratioOfColumns(k int) *candidate {
 	n := &r.numerals[k]
@@ -77,20 +56,10 @@ func (r *resolver) ratioOfColumns(k int) *candidate {
 		}
 	}
 	for _, row := range r.boundRows(k) {
-		ys := below[row.table]
-		xs := r.columnsNear(n, row.table)
-		if len(ys) == 0 {
-			if ys = xs; len(xs) < 2 || n.currency {
-				xs = r.amounts(row.table)
-			}
-		} else if len(xs) <= len(ys) {
+		ys := r.columnsNear(n, row.table)
+		xs := ys
+		if len(xs) < 2 || n.currency {
 			xs = r.amounts(row.table)
-		}
-		for ci, c := range r.tables[row.table].cols[:min(len(r.tables[row.table].cols), maxColumns)] {
-			if n.per.factor != nil && c.role == roleNumber && c.unit.dimension == n.per.dimension &&
-				!slices.Contains(xs, ci) {
-				xs = append(xs, ci) // "cents" can come from a column in euros that the text does not name
-			}
 		}
 		xs, ys = r.withoutOutdated(n, row.table, xs), r.withoutOutdated(n, row.table, ys)
 		for _, x := range xs {
@@ -210,33 +179,4 @@ func (r *resolver) isLevel(n *numeral) bool {
 func (n *numeral) isFractional() bool {
 	return n.kind == number && !n.points && !n.times && n.sig >= 2 && n.readings[0].unit.Sign() > 0 &&
 		n.readings[0].unit.Cmp(ratOne) < 0
-}
-
-var lackVerbs = set(
-	"lost failed missed lacked unpaid unsold empty vacant unused dropped incomplete missing outstanding open left " +
-		"remaining unresolved rejected unfilled absent fehlen fehlten")
-
-// complementOf handles "5 of its 25 failed" if the row contains the number that passed.
-func (r *resolver) complementOf(k int) *candidate {
-	n := &r.numerals[k]
-	if n.percent || n.points || n.times || k+1 >= len(r.numerals) || !r.isWhole(&r.numerals[k+1]) ||
-		!r.hasCue(&r.numerals[k+1], lackVerbs) {
-		return nil
-	}
-	whole := r.found[k+1]
-	if whole == nil || whole.formula != "" || !r.tables[whole.table].cols[whole.col].integer {
-		return nil
-	}
-	cols := r.fewAmounts(whole.table)
-	for _, ci := range cols {
-		if ci == whole.col || !r.tables[whole.table].cols[ci].integer {
-			continue
-		}
-		if c := r.tryPair(k, diffOp, cellRef{
-			whole.table, whole.row, whole.col,
-		}, cellRef{whole.table, whole.row, ci}, 0.75); c != nil {
-			return c
-		}
-	}
-	return nil
 }

@@ -46,6 +46,6 @@ func (r *resolver) isSpan(first, last *mention) bool {
 // isInTimeOrder reports whether the labels of a column are in order of time.
 func (r *resolver) isInTimeOrder(d dim) bool {
 	c := &r.tables[d.table].cols[d.col]
-	return r.isSeries(d.table) || c.role == roleDate || c.axis || hasAny(c.words, periodNames) ||
+	return c.role == roleDate || hasAny(c.words, periodNames) ||
 		hasAny(c.words, weekNames)
 }

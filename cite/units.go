@@ -119,19 +119,6 @@ func (n *numeral) rateConversion(u unit) *big.Rat {
 	return convert(u, n.per)
 }
 
-// rateDimension returns the dimension of the numerator of a rate: time for "2 hours each".
-func (n *numeral) rateDimension() string {
-	if n.per.dimension != "" {
-		return n.per.dimension
-	}
-	return n.unit.dimension
-}
-
-// measuredIn reports whether a candidate is an amount of a dimension.
-func measuredIn(c *candidate, dimension string) bool {
-	return c.measure != nil && c.measure.unit.dimension == dimension
-}
-
 // convertFormula appends the conversion of a rate to its formula, so that the value is in the unit of the text: minutes
 // divided by pieces, divided by 60, are hours each.
 func (n *numeral) convertFormula(c *candidate, v *big.Rat, x, y *column) {

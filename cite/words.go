@@ -51,15 +51,6 @@ var foreignCardinals = map[string]int64{
 	"dez": 10, "doze": 12,
 }
 
-// nounOf maps a verb in an answer to the noun that names a step of a funnel.
-var nounOf = map[string]string{
-	"paid": "payment", "bought": "purchase", "purchased": "purchase", "visited": "visit", "viewed": "view",
-	"clicked":    "click",
-	"registered": "registration", "subscribed": "subscription", "ordered": "order", "converted": "conversion",
-	"installed": "install",
-	"activated": "activation",
-}
-
 var ordinals = map[string]int64{
 	"first": 1, "second": 2, "third": 3, "fourth": 4, "fifth": 5, "sixth": 6, "seventh": 7, "eighth": 8,
 	"ninth": 9, "tenth": 10, "eleventh": 11, "twelfth": 12,
