@@ -2,7 +2,6 @@ package cite
 
 import (
 	"math/big"
-	"slices"
 )
 
 // This file finds sums, averages and extremes of columns.
@@ -13,10 +12,9 @@ func (r *resolver) aggregate(k int) *candidate {
 	if n.points || n.times {
 		return nil
 	}
-	wantSum := r.sentenceHasCue(n, totalCues) || r.isWhole(n) || r.isOfAll(n) ||
-		r.namesColumnOnly(k) ||
+	wantSum := r.sentenceHasCue(n, totalCues) || r.isWhole(n) ||
 		len(r.bindings[k]) == 0 && r.columnsOf[k].strong
-	wantAvg := r.saysAverage(n) || r.isPerRow(k)
+	wantAvg := r.saysAverage(n)
 	wantMax, wantMin := r.hasCue(n, maxCues), r.hasCue(n, minCues)
 	free := n.isDistinctive() && !n.percent && !r.clauseNamesRow(k)
 	if !wantSum && !wantAvg && !wantMax && !wantMin && !free {
@@ -75,33 +73,4 @@ func (r *resolver) tryAggregate(n *numeral, t, ci int, formula string, v *big.Ra
 	if ok && !(v.Sign() < 0 && n.sign >= 0 && !r.canMeanNegative(n, t, ci)) && !(v.Sign() > 0 && n.sign < 0) {
 		keep(&candidate{table: t, formula: formula, value: ratText(v), conf: conf * q, measure: &r.tables[t].cols[ci]})
 	}
-}
-
-// isPerRow reports whether the number is a total divided by the number of rows: "6,563 signed up in ten months, 656 per
-// month".
-func (r *resolver) isPerRow(k int) bool {
-	p := r.prose
-	n := &r.numerals[k]
-	w, noun := p.low(n.to), stem(p.low(n.to+1))
-	if w != "per" && w != "a" && w != "each" || n.percent {
-		return false
-	}
-	for _, x := range r.claims(k, 0) {
-		if first := &r.tables[x.c.table].cols[0]; slices.Contains(first.words, noun) ||
-			n.isFractional() && !n.currency && w == "per" && len(r.denominators(n)) == 0 {
-			return true
-		}
-	}
-	return false
-}
-
-// isOfAll reports whether the number is a total after words such as "of the": "most of the 162 employees".
-func (r *resolver) isOfAll(n *numeral) bool {
-	p := r.prose
-	return wholeWords[p.low(n.from-1)] && p.low(n.from-2) == "of" && r.namesNumericColumn(n)
-}
-
-// namesColumnOnly reports whether the text names a column for the numeral but no row: "we had 43 incidents".
-func (r *resolver) namesColumnOnly(k int) bool {
-	return len(r.bindings[k]) == 0 && r.namesNumericColumn(&r.numerals[k])
 }

@@ -60,9 +60,6 @@ func (r *resolver) bind(n *numeral) []binding {
 			if all := len(r.tables[t].rows); all > 2 && len(joined.rows) == all {
 				continue // a span such as "between 2 June and mid-September" that has all rows
 			}
-			if level == inSentence && len(joined.rows) > 1 && joined.group == nil {
-				r.narrowByContext(n, &joined)
-			}
 			r.moveToPreviousPeriod(n, &joined)
 			out = append(out, joined)
 		}
@@ -254,8 +251,7 @@ func (r *resolver) choose(n *numeral, ms []*mention) *mention {
 		return next
 	}
 	behind := r.afterWhole(n)
-	free := next != nil && !r.numeralBetween(behind, next.from) &&
-		!r.closesBracket(n.to, next.from)
+	free := next != nil && !r.numeralBetween(behind, next.from)
 	clause := r.prose.tokens[n.from].clause
 	if prev != nil && free && r.prose.tokens[prev.from].clause != clause && r.prose.tokens[next.from].clause == clause {
 		return next
@@ -347,19 +343,3 @@ func (r *resolver) numeralBetween(from, to int) bool {
 }
 
 var ()
-
-// closesBracket reports whether a bracket opened before from closes before to.
-func (r *resolver) closesBracket(from, to int) bool {
-	depth := 0
-	for i := from; i < to; i++ {
-		switch r.prose.low(i) {
-		case "(":
-			depth++
-		case ")":
-			if depth--; depth < 0 {
-				return true
-			}
-		}
-	}
-	return false
-}

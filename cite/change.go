@@ -27,8 +27,7 @@ func (r *resolver) pairSiblings(k int) *candidate {
 }
 
 var (
-	wholeWords = set("the all our these those")
-	byVerbs    = set(
+	byVerbs = set(
 		"shrank shrunk grew grown fell fallen rose risen dropped declined decreased increased slipped climbed jumped")
 )
 

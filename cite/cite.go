@@ -40,7 +40,6 @@ func Resolve(text string, results []Table, question string) ([]footnote.Cite, []
 		r.derived()
 		r.resolveParallels()
 		r.rejectContradictedDates()
-		r.rejectPartsOfThemselves()
 		r.rejectSelfComparisons()
 	}
 	for i := range r.numerals {
@@ -49,8 +48,7 @@ func Resolve(text string, results []Table, question string) ([]footnote.Cite, []
 			cites = append(cites, r.footnote(n, c))
 			continue
 		}
-		if n.quiet && r.reasons[i] == "" && !(r.namesRow(i) && n.kind == number && (r.namesNumericColumn(n) ||
-			n.percent)) {
+		if n.quiet && r.reasons[i] == "" && !(r.namesRow(i) && n.kind == number && n.percent) {
 			continue
 		}
 		open = append(open, footnote.Unresolved{

@@ -60,61 +60,6 @@ func (r *resolver) termFor(c *candidate) string {
 	return c.formula
 }
 
-// fromClaims tries the operations that the words suggest on two figures of the sentence. It skips pairs of cells in one
-// row or column, which pairwise handles.
-func (r *resolver) fromClaims(k int) *candidate {
-	n := &r.numerals[k]
-	if n.points {
-		return nil
-	}
-	ops := r.operations(k)
-	cs := r.claims(k, 0)
-	for i := range cs {
-		for j := i + 1; j < len(cs) && r.spend(1); j++ {
-			x, y := cs[i], cs[j]
-			paired := r.pairedCells(x, y)
-			for _, op := range ops {
-				if paired {
-					continue
-				}
-				if c := r.combine(k, op, x, y); c != nil {
-					return c
-				}
-			}
-		}
-	}
-	return nil
-}
-
-// pairedCells reports whether both claims are cells of one row or column, which pairwise handles.
-func (r *resolver) pairedCells(x, y claim) bool {
-	a, b := x.c, y.c
-	if a.formula != "" || b.formula != "" || a.table != b.table {
-		return false
-	}
-	return true
-}
-
-// combine applies an operation to two claims. The words decide whether the later or the smaller one comes first.
-func (r *resolver) combine(k int, op operation, x, y claim) *candidate {
-	n := &r.numerals[k]
-	if op.name == "ratio" && (n.percent && x.val.Cmp(y.val) > 0 || n.times && x.val.Cmp(y.val) < 0) ||
-		op.name == "growth" && x.k < y.k || op.name == "diff" && x.val.Cmp(y.val) < 0 {
-		x, y = y, x // a share begins with the part, growth with the later figure, a difference with the larger one
-	}
-	v := op.eval(x.val, y.val)
-	if v == nil || v.Sign() == 0 || op.name == "growth" && r.contradictsDirection(n, v) {
-		return nil
-	}
-	q, ok := n.fitsValue(v)
-	if !ok {
-		return nil
-	}
-	formula := strings.Replace(strings.Replace(op.text, "%s", r.termFor(x.c), 1), "%s", r.termFor(y.c), 1)
-	c := &candidate{table: x.c.table, formula: formula, value: ratText(v), conf: 0.8 * q}
-	return c
-}
-
 // contradictsDirection reports whether the words contradict the direction of a change.
 func (r *resolver) contradictsDirection(n *numeral, v *big.Rat) bool {
 	up, down := r.hasCue(n, upCues) || n.sign > 0, r.hasCue(n, downCues) || n.sign < 0

@@ -23,15 +23,7 @@ func (r *resolver) bindColumn(n *numeral) columnBinding {
 		})
 		b.strong = b.strong && len(b.cols) > 0
 	}
-	measured := r.unitColumns(n)
-	if len(measured) == 0 {
-		return b
-	}
-	var both []colRef
-	if len(both) > 0 {
-		return columnBinding{both, b.strong}
-	}
-	return columnBinding{measured, false}
+	return b
 }
 
 // namedColumns returns the columns that the text names for a numeral.

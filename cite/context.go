@@ -3,29 +3,6 @@ package cite
 // This file binds numerals whose own sentence names no row: to the subject of an earlier sentence, of the list item
 // above or of the heading.
 
-// narrowByContext adds the labels of the list items above and of the heading, which the sentence omits: under the
-// heading "Wheat", "North" means the wheat of North.
-func (r *resolver) narrowByContext(n *numeral, b *binding) {
-	p := r.prose
-	for k, hops := p.blocks[p.tokens[n.from].blck].parent, 0; k >= 0 && hops < 6; k, hops = p.blocks[k].parent, hops+1 {
-		sp := p.blocks[k].span
-		if sp.from >= sp.to || p.blocks[k].kind == tableRow {
-			continue
-		}
-		for _, m := range r.bySentence[p.tokens[sp.from].sentence] {
-			for _, h := range m.hits {
-				if h.table != b.table || h.tooMany {
-					continue
-				}
-				if rows := intersect(b.rows, h.rows); len(rows) > 0 && len(rows) < len(b.rows) {
-					b.rows = rows
-					b.by = append(b.by, m)
-				}
-			}
-		}
-	}
-}
-
 // pickContext binds a numeral whose sentence names no row: to the subject of an earlier sentence, of the list item
 // above, or of the heading.
 func (r *resolver) pickContext(n *numeral, picks map[dim]*mention) strength {

@@ -754,9 +754,9 @@ func (s score) String() string {
 // values, so that the test notices a change for the worse.
 func TestCorpus(t *testing.T) {
 	for _, split := range []split{
-		{"tune-*", logMiss, 0.93, 0.065, 0.97},
+		{"tune-*", logMiss, 0.91, 0.085, 0.97},
 		{"held-*", logMiss, 0.975, 0.025, 0.995},
-		{"blind-[ab]", logMiss, 0.97, 0.02, 0.98},
+		{"blind-[ab]", logMiss, 0.94, 0.05, 0.98},
 		{"fresh-a", logMiss, 0.89, 0.105, 0.995},
 	} {
 		split.check(t)
@@ -796,15 +796,15 @@ func (split split) check(t *testing.T) {
 // the last measured values, which are in README.md.
 func TestCorpusUnseen(t *testing.T) {
 	for _, split := range []split{
-		{"blind-c", logMiss, 0.94, 0.05, 0.95},
-		{"blind-d", hideMiss, 0.855, 0.135, 0.955},
+		{"blind-c", logMiss, 0.91, 0.08, 0.94},
+		{"blind-d", hideMiss, 0.85, 0.145, 0.96},
 		{"blind-e", hideMiss, 0.945, 0.055, 0.965},
-		{"blind-f", logMiss, 0.91, 0.065, 0.96},
-		{"blind-g", logMiss, 0.82, 0.18, 0.98},
-		{"blind-h", logMiss, 0.825, 0.155, 0.955},
-		{"blind-i", hideMiss, 0.85, 0.125, 0.99},
-		{"blind-j", hideMiss, 0.765, 0.21, 0.925},
-		{"fresh-b", hideMiss, 0.805, 0.19, 0.96},
+		{"blind-f", logMiss, 0.88, 0.1, 0.96},
+		{"blind-g", logMiss, 0.795, 0.2, 0.98},
+		{"blind-h", logMiss, 0.8, 0.18, 0.95},
+		{"blind-i", hideMiss, 0.86, 0.115, 0.975},
+		{"blind-j", hideMiss, 0.775, 0.2, 0.93},
+		{"fresh-b", hideMiss, 0.805, 0.195, 0.965},
 	} {
 		split.check(t)
 	}

@@ -53,9 +53,6 @@ func (r *resolver) countWhere(k, t, want int) *candidate {
 		}
 	}
 
-	if c := r.countCompared(k, t, want); c != nil {
-		return c
-	}
 	for _, m := range r.labelsNear(n) {
 		for _, h := range m.hits {
 			if h.table == t && tab.cols[h.col].role == roleText && !tab.cols[h.col].unique && len(h.rows) == want &&
@@ -65,41 +62,6 @@ func (r *resolver) countWhere(k, t, want int) *candidate {
 					table: t, formula: fmt.Sprintf("count(%s = %s)", r.ref(t, -1, tab.cols[h.col].name),
 						strconv.Quote(label)), value: strconv.Itoa(want), conf: 0.8,
 				}
-			}
-		}
-	}
-	return nil
-}
-
-// countCompared counts rows by comparing two columns, such as planned and spent, or last year and this year: "six of
-// the twelve categories were overspent".
-func (r *resolver) countCompared(k, t, want int) *candidate {
-	n := &r.numerals[k]
-	tab := &r.tables[t]
-	over, under := r.hasCue(n, profitCues), r.hasCue(n, lossCues)
-	if over == under || len(tab.cols) > 2*maxColumns {
-		return nil
-	}
-	op := "<"
-	if over {
-		op = ">"
-	}
-	for x := range tab.cols {
-		for y := range tab.cols {
-			if tab.compareAge(x, y) <= 0 ||
-				!r.spend(len(tab.rows)) {
-				continue
-			}
-			found := 0
-			for _, row := range tab.rows {
-				a, ok1 := cellRat(row[x])
-				b, ok2 := cellRat(row[y])
-				if ok1 && ok2 && holds(a.Cmp(b), op) {
-					found++
-				}
-			}
-			if found == want {
-				return r.countIf(t, x, op+" "+r.ref(t, -1, tab.cols[y].name), want, 0.8)
 			}
 		}
 	}
@@ -122,10 +84,6 @@ var (
 
 var (
 	shareWords = set("share as rate conversion converts converted")
-	profitCues = set("above up rose risen profit profitable positive grew gained growth increase increased rose " +
-		"gains surplus black over overspent exceeded beat beats met hit reached")
-	lossCues = set("below down missed missing loss losses negative fell declined decline dropped decreased shrank " +
-		"deficit red lost under underspent")
 )
 
 // comparison returns the operators that the words before a threshold can mean, the most likely first.

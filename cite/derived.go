@@ -33,9 +33,8 @@ func (r *resolver) derived() {
 			continue
 		}
 		for _, try := range []func(int) *candidate{
-			r.conditional, r.aggregate, r.groupSum, r.repeatRatio, r.pairSiblings, r.pairwise, r.fromClaims,
-			r.remainder, r.shareOfTotal, r.ratioOfColumns, r.fromTotals, r.sumAcrossPeriods, r.daysOf, r.withoutCue,
-			r.unlabelledCell,
+			r.conditional, r.aggregate, r.groupSum, r.repeatRatio, r.pairSiblings, r.pairwise, r.shareOfTotal,
+			r.ratioOfColumns, r.fromTotals, r.daysOf, r.withoutCue, r.unlabelledCell,
 		} {
 			if r.work <= 0 {
 				return

@@ -222,11 +222,10 @@ func (r *resolver) rowCount(k int) *candidate {
 	count := int(v.Num().Int64())
 	noun := r.nounAfter(n)
 	if noun < 0 || copulas[p.low(n.to)] {
-		return r.countOfAll(n, count)
+		return nil
 	}
 	w := stem(p.low(noun))
 	plural := strings.HasSuffix(p.low(noun), "s") || strings.HasSuffix(p.low(noun), "en") || count <= 1
-	measured := r.namesNumericColumn(n)
 	for t := len(r.tables) - 1; t >= 0 && t >= len(r.tables)-2; t-- {
 		tab := &r.tables[t]
 		for _, c := range tab.cols {
@@ -237,14 +236,11 @@ func (r *resolver) rowCount(k int) *candidate {
 				!(c.role == roleDate && c.unique && periodNames[w] && tab.rowCount == count && r.countsAllRows(n)) {
 				continue
 			}
-			if c.role == roleDate && measured {
-				continue // "four gifts" beside a column last_gift
-			}
 			if c.unique && tab.rowCount == count && r.tables[t].whole {
 				return r.countOf(t, 0.95)
 			}
 		}
-		if tab.rowCount != count || !r.tables[t].whole || len(tab.rows) < 2 && count != 1 || measured {
+		if tab.rowCount != count || !r.tables[t].whole || len(tab.rows) < 2 && count != 1 {
 			continue
 		}
 		switch {
@@ -263,38 +259,9 @@ func (r *resolver) countsAllRows(n *numeral) bool {
 	return w == "the" || w == "all" || w == "these" || w == "those"
 }
 
-// countOfAll handles "the cheapest of the four" and "all three".
-func (r *resolver) countOfAll(n *numeral, count int) *candidate {
-	w, of := r.prose.low(n.from-1), r.prose.low(n.from-2)
-	if w != "all" && (of != "of" || w != "the" && w != "these" && w != "those") {
-		return nil
-	}
-	for t := len(r.tables) - 1; t >= 0; t-- {
-		if r.tables[t].rowCount == count && r.tables[t].whole && count > 1 {
-			return r.countOf(t, 0.65)
-		}
-	}
-	return nil
-}
-
 // measures are units of measure, not things that rows stand for.
 var measures = set("minutes minute hours hour days day seconds km mb gb ms mwh kwh euros euro dollars eur usd " +
 	"degrees percent points times weeks years units tickets")
-
-// namesNumericColumn reports whether the noun after the number names a numeric column, so that the number is one of its
-// cells.
-func (r *resolver) namesNumericColumn(n *numeral) bool {
-	for _, m := range r.nearColumns(n) {
-		if m.from >= n.to && r.unitOf(n, m) {
-			for _, c := range m.cols {
-				if r.tables[c.table].cols[c.col].role == roleNumber {
-					return true
-				}
-			}
-		}
-	}
-	return false
-}
 
 func (r *resolver) countOf(t int, conf float64) *candidate {
 	return &candidate{

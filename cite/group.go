@@ -37,10 +37,7 @@ func (r *resolver) groupSum(k int) *candidate {
 		return nil
 	}
 	for _, g := range r.groups(k) {
-		cols, bound := r.numericColumns(k, g.table)
-		if beside := r.columnOfNearest(k, g.table); n.percent && !bound && beside != nil {
-			cols = beside
-		}
+		cols, _ := r.numericColumns(k, g.table)
 		conf := 0.75
 		for _, ci := range cols {
 			if g.by > 0 && g.by != ci+1 {
@@ -111,16 +108,8 @@ func (r *resolver) groups(k int) []rowGroup {
 	out = append(out, r.topGroups(k)...)
 	together := r.sentenceHasCue(n, groupCues) || n.percent && r.hasCue(n, shareVerbs) ||
 		r.sentenceHasCue(n, entireWords)
-	if r.sentenceHasCue(n, restCues) {
-		r.addRemaining(k, func(t int, rows []int32) {
-			if len(rows) > 1 || len(rows) == 1 && r.isRemainder(n) {
-				out = append(out, rowGroup{table: t, rows: rows})
-			}
-		})
-	}
 	if together {
 		r.addNamedTogether(k, add)
-		r.addListedAbove(k, add)
 	}
 	return out
 }
@@ -212,30 +201,6 @@ func (r *resolver) topRows(t, ci, count int, last bool) []int32 {
 	return top
 }
 
-// addListedAbove adds the rows of the table or list directly above: "these four".
-func (r *resolver) addListedAbove(k int, add func(int, []int32)) {
-	p := r.prose
-	bi := p.tokens[r.numerals[k].from].blck
-	named := map[int][]int32{}
-	for b := bi - 1; b >= 0 && b > bi-maxGroup && p.blocks[b].kind != paragraph; b-- {
-		sp := p.blocks[b].span
-		if sp.from >= sp.to {
-			continue
-		}
-		ms := r.bySentence[p.tokens[sp.from].sentence]
-		for _, m := range ms[:min(len(ms), 1)] {
-			for _, h := range m.hits {
-				if len(h.rows) == 1 {
-					named[h.table] = union(named[h.table], h.rows)
-				}
-			}
-		}
-	}
-	for t := len(r.tables) - 1; t >= 0; t-- {
-		add(t, named[t])
-	}
-}
-
 // namedRows returns the rows that a sentence names one by one, by table.
 func (r *resolver) namedRows(k, back int) map[int][]int32 {
 	out := map[int][]int32{}
@@ -262,57 +227,8 @@ func (r *resolver) addNamedTogether(k int, add func(int, []int32)) {
 	}
 }
 
-// addRemaining adds the rows that the text does not name: "the other three".
-func (r *resolver) addRemaining(k int, add func(int, []int32)) {
-	for back := range 2 {
-		named := r.namedRows(k, back)
-		for t := len(r.tables) - 1; t >= 0; t-- {
-			if len(named[t]) == 0 || len(r.tables[t].rows) > maxGroup || !r.tables[t].whole {
-				continue
-			}
-			var rest []int32
-			for i := range r.tables[t].rows {
-				if !slices.Contains(named[t], int32(i)) {
-					rest = append(rest, int32(i))
-				}
-			}
-			add(t, rest)
-		}
-	}
-}
-
 // isRemainder reports whether a numeral is about the remainder: "the remaining 10 %", "the other 124".
 func (r *resolver) isRemainder(n *numeral) bool { return r.hasCueBefore(n, restCues, 2) }
-
-// remainder handles the remainder of a whole: "the remaining 38 %" after "62 % are active".
-func (r *resolver) remainder(k int) *candidate {
-	n := &r.numerals[k]
-	if !n.percent || !r.sentenceHasCue(n, restCues) {
-		return nil
-	}
-	for _, x := range r.claims(k, 1) {
-		m := &r.numerals[x.k]
-		if !m.percent || x.k > k {
-			continue
-		}
-		whole := ratOne
-		if v := m.readings[0].val; v.Sign() > 0 && new(big.Rat).Quo(x.val, v).Cmp(big.NewRat(1, 2)) > 0 {
-			whole = ratHundred // the cell already holds a percentage
-		}
-		v := new(big.Rat).Sub(whole, x.val)
-		said := v
-		if whole == ratOne {
-			said = new(big.Rat).Mul(v, ratHundred)
-		}
-		if q, ok := n.fits(said, true); ok {
-			return &candidate{
-				table: x.c.table, formula: ratText(whole) + " - " + r.termFor(x.c), value: ratText(v), conf: 0.75 * q,
-				rows: x.c.rows,
-			}
-		}
-	}
-	return nil
-}
 
 // sumRows returns the sum of a column over some rows. ok is false if a cell is not a number or the work limit is
 // reached.

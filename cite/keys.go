@@ -2,7 +2,6 @@ package cite
 
 import (
 	"math/big"
-	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -123,8 +122,8 @@ func (r *resolver) keyLabels(ti, ci int, found map[wordKey]*mention) {
 			n.word || n.to-n.from > 2 {
 			continue
 		}
-		if v := n.readings[0].val; v.IsInt() && v.Num().IsInt64() && (n.word || n.readings[0].unit.Cmp(ratOne) == 0) &&
-			(r.tables[ti].cols[ci].key && v.Num().Int64() >= 1000 || r.identifiesRow(&n, ti, ci)) {
+		if v := n.readings[0].val; v.IsInt() && v.Num().IsInt64() && n.readings[0].unit.Cmp(ratOne) == 0 &&
+			r.tables[ti].cols[ci].key && v.Num().Int64() >= 1000 {
 			places[v.Num().Int64()] = append(places[v.Num().Int64()], wordKey{n.from, n.to})
 		}
 	}
@@ -148,48 +147,10 @@ func (r *resolver) keyLabels(ti, ci int, found map[wordKey]*mention) {
 	}
 }
 
-// identifiesRow reports whether the number directly follows the name of the column, or is in the first cell of a row
-// below it.
-func (r *resolver) identifiesRow(n *numeral, ti, ci int) bool {
-	col := &r.tables[ti].cols[ci]
-	p := r.prose
-	i := n.from - 1
-	if p.low(i) == "#" || p.low(i) == "no" {
-		i--
-	}
-	if !col.unique || !col.isNumbering() {
-		return false
-	}
-	if i >= 0 && p.tokens[i].sentence == p.tokens[n.from].sentence && slices.Contains(col.words, stem(p.low(i))) {
-		return true
-	}
-	b := &p.blocks[p.tokens[n.from].blck]
-	if b.kind != tableRow || b.parent < 0 || p.cellOf(n.from) != 0 {
-		return false
-	}
-	from, to := p.headerCell(b.parent, 0)
-	return to > from && slices.Contains(col.words, stem(p.low(from)))
-}
-
 // wholeHour returns the hour of a time of day without minutes, or -1.
 func (n *numeral) wholeHour() int64 {
 	if n.kind != calendar || n.date.hour < 0 || n.date.minute != 0 || n.date.month > 0 || n.date.year > 0 {
 		return -1
 	}
 	return int64(n.date.hour % 24)
-}
-
-// isNumbering reports whether the name of a column is a singular noun (line, store_id), so that its numbers may
-// identify rows instead of counting something.
-func (c *column) isNumbering() bool {
-	things := 0
-	for i, w := range splitName(c.name) {
-		switch {
-		case w != c.words[i]: // a plural such as orders
-			return false
-		case !idNames[w]:
-			things++
-		}
-	}
-	return things == 1 && c.unit.factor == nil && !c.percent && !hasAny(c.words, generic)
 }

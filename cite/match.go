@@ -239,9 +239,6 @@ func (r *resolver) headerUnits(n *numeral) {
 			p.low(i+1) == "€" || p.low(i+1) == "." && p.low(i+2) == "€"
 		if s := scales[p.low(i)]; s >= 3 && s <= 9 && inUnit && !n.scaled && len(n.readings) > 0 {
 			n.rescale(s)
-		} else if u := unitNamed(p.low(i)); u.factor != nil && i > from && inUnit && n.unit.factor == nil &&
-			!perCues[p.low(i+1)] && p.low(i+1) != "/" && p.low(i-1) != "/" {
-			n.unit = u
 		}
 		if p.low(i) == "%" {
 			n.percent = true

@@ -123,9 +123,6 @@ func (r *resolver) columnAt(i int, byWord map[string][]colRef, words map[colRef]
 	if !p.tokens[i].word {
 		return nil
 	}
-	if m := r.acronymAt(i, byWord); m != nil {
-		return m
-	}
 	first := stem(p.tokens[i].low)
 	related := byWord[r.rootKey(first)]
 	cands := byWord[first]
@@ -219,27 +216,4 @@ func (r *resolver) nearColumns(n *numeral) []*columnMention {
 	ms := r.colBySentence[r.prose.tokens[n.from].sentence]
 	i := sort.Search(len(ms), func(i int) bool { return ms[i].from >= n.from })
 	return ms[max(0, i-maxNear):min(len(ms), i+maxNear)]
-}
-
-// acronymAt reads "monthly active users" as the column mau.
-func (r *resolver) acronymAt(i int, byWord map[string][]colRef) *columnMention {
-	p := r.prose
-	var letters [5]byte
-	n := 0
-	for j := i; j < len(p.tokens) && n < len(letters); j++ {
-		t := p.tokens[j]
-		if !t.word || t.low == "" || t.low[0] < 'a' || t.low[0] > 'z' || t.clause != p.tokens[i].clause {
-			return nil
-		}
-		letters[n] = t.low[0]
-		if n++; n < 3 {
-			continue
-		}
-		for _, c := range byWord[string(letters[:n])] {
-			if strings.EqualFold(r.tables[c.table].cols[c.col].name, string(letters[:n])) {
-				return &columnMention{from: i, to: j + 1, cols: []colRef{c}, full: true}
-			}
-		}
-	}
-	return nil
 }

@@ -442,10 +442,6 @@ func (p *prose) readSuffix(n *numeral, rest string) bool {
 		n.rescale(s)
 		n.end += at + len(word)
 		rest = rest[at+len(word):]
-		if strings.HasPrefix(rest, ".") && abbreviations[strings.ToLower(word)] {
-			n.end++
-			rest = rest[1:]
-		}
 		word, at = nextWord(rest)
 	}
 	p.readSuffixWord(n, rest, word, at)
@@ -588,10 +584,6 @@ func (p *prose) scanWord(i int) (numeral, bool) {
 		return n, false // "the oldest one"
 	}
 	set(v)
-	if p.low(i-1) == "number" && v <= 20 {
-		n.kind = ordinal
-		return n, true
-	}
 	n.quiet = v <= 1 || t.low == "hundred" || t.low == "dozen"
 	p.wordSuffix(&n, n.end)
 	return n, true

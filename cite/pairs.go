@@ -30,7 +30,7 @@ func (r *resolver) pairwise(k int) *candidate {
 			break // the sentence has its own pairs; other matches would be coincidences
 		}
 	}
-	return r.neighbours(k, ops)
+	return nil
 }
 
 // meansShare reports whether the words suggest that a percentage is a share.
@@ -111,58 +111,6 @@ func (r *resolver) pairIn(k int, op operation, row dim, as, bs []int, conf float
 			if c := r.tryPair(k, op, cellRef{row.table, row.col, x}, cellRef{row.table, row.col, y}, conf); c != nil {
 				return c
 			}
-		}
-	}
-	return nil
-}
-
-// neighbours pairs the bound row of a time series with the row before it. Without a bound row, it pairs the last row
-// with the first one.
-func (r *resolver) neighbours(k int, ops []operation) *candidate {
-	n := &r.numerals[k]
-	for t := len(r.tables) - 1; t >= 0; t-- {
-		if !r.isPanel(k, t) {
-			continue
-		}
-		last := len(r.tables[t].rows) - 1
-		pairs := [][2]int{{last, 0}}
-		if b := r.bindingOf(k, t); b != nil {
-			pairs = nil
-			if len(b.rows) == 1 {
-				if prev := r.periodBefore(t, int(b.rows[0])); prev >= 0 {
-					pairs = [][2]int{{int(b.rows[0]), prev}}
-				} else if b.rows[0] > 0 {
-					pairs = [][2]int{{int(b.rows[0]), int(b.rows[0]) - 1}}
-				}
-			}
-		}
-		for _, pair := range pairs {
-			for _, op := range ops {
-				if op.name == "ratio" && n.percent {
-					continue
-				}
-				cols, bound := r.numericColumns(k, t)
-				if !bound && len(cols) > 2 {
-					if cols = r.columnOfNearest(k, t); cols == nil {
-						continue
-					}
-				}
-				for _, ci := range cols {
-					if c := r.tryPair(k, op, cellRef{t, pair[0], ci}, cellRef{t, pair[1], ci}, 0.65); c != nil {
-						return c
-					}
-				}
-			}
-		}
-	}
-	return nil
-}
-
-// columnOfNearest returns the column of the nearest cited figure in the sentence.
-func (r *resolver) columnOfNearest(k, t int) []int {
-	for _, c := range r.claims(k, 0) {
-		if c.c.formula == "" && c.c.table == t {
-			return []int{c.c.col}
 		}
 	}
 	return nil

@@ -73,20 +73,9 @@ func (r *resolver) slotOf(k int) (slot, bool) {
 		}
 		return slot{first: b.parent, nth: p.cellOf(n.from)}, true
 	case item:
-		s := slot{first: r.listOf(bi), form: n.form()}
-		return s, true
+		return slot{form: n.form()}, true
 	}
 	return slot{}, false
-}
-
-// listOf returns the first block of the run of list items that contains a block.
-func (r *resolver) listOf(bi int) int {
-	bs := r.prose.blocks
-	for i := bi - 1; i >= 0 && i > bi-maxParallel && bs[i].kind == item && bs[i].parent == bs[bi].parent &&
-		bs[i].indent == bs[bi].indent; i-- {
-		bi = i
-	}
-	return bi
 }
 
 // form returns a code that distinguishes amounts, percentages, points and multiples.

@@ -65,37 +65,6 @@ func TestParallelFiguresNeedFittingRows(t *testing.T) {
 	}
 }
 
-func TestPercentageIsRatioOfFiguresBesideIt(t *testing.T) {
-	table := cite.Table{ID: "r1", SQL: "SELECT line, trips, on_time FROM lines", RowCount: 3, Result: footnote.Result{
-		Columns: []footnote.Column{
-			{
-				Name: "line",
-				Kind: footnote.KindText,
-			},
-			{Name: "trips", Kind: footnote.KindInteger},
-			{Name: "on_time", Kind: footnote.KindInteger},
-		},
-		Rows: [][]any{
-			{"S1", int64(4120), int64(3831)}, {"S5", int64(2110), int64(1561)}, {"S7", int64(1655), int64(1572)},
-		},
-	}}
-	for text, want := range map[string]string{
-		"On S5 549 of 2,110 trips (about 26%) were late.": "(r1[1].trips - r1[1].on_time) / r1[1].trips",
-		"On S5 549 of 2,110 trips (about 28%) were late.": "",
-	} {
-		cites, _ := cite.Resolve(text, []cite.Table{table}, "")
-		got := ""
-		for _, c := range cites {
-			if c.Text == "26%" || c.Text == "28%" {
-				got = c.Formula
-			}
-		}
-		if got != want {
-			t.Errorf("%q: formula = %q, want %q", text, got, want)
-		}
-	}
-}
-
 func TestRateIsConvertedToUnitOfText(t *testing.T) {
 	table := cite.Table{ID: "r1", SQL: "SELECT plant, downtime_min, incidents, cost_eur FROM plants", RowCount: 2,
 		Result: footnote.Result{

@@ -60,13 +60,6 @@ func (r *resolver) periodBefore(t, row int) int {
 	return -1
 }
 
-// isPanel reports whether the result has rows of several periods for the same thing, and the numeral is bound to one
-// that is not the first.
-func (r *resolver) isPanel(k, t int) bool {
-	b := r.bindingOf(k, t)
-	return b != nil && len(b.rows) == 1 && r.periodBefore(t, int(b.rows[0])) >= 0
-}
-
 // periodKey returns a number that orders dates, months and quarters.
 func periodKey(cell any) (int, bool) {
 	if s, text := cell.(string); text && len(s) == 2 && (s[0] == 'Q' || s[0] == 'q') && s[1] >= '1' && s[1] <= '4' {

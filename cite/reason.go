@@ -50,29 +50,6 @@ func (r *resolver) wantedColumn(k, t int) string {
 	return "what the text says"
 }
 
-// rejectPartsOfThemselves drops the footnotes of "120 of the 120" if both are the same cell, because one of the two
-// numbers is wrong.
-func (r *resolver) rejectPartsOfThemselves() {
-	for k := 0; k+1 < len(r.numerals); k++ {
-		a, b := r.found[k], r.found[k+1]
-		if a == nil || b == nil || a.formula != "" ||
-			(a.table != b.table || a.row != b.row || a.col != b.col || b.formula != "") {
-			continue
-		}
-		n, m := &r.numerals[k], &r.numerals[k+1]
-		if r.isWhole(m) && m.from-n.to <= 4 {
-			if r.matchesOtherCell(k, a) {
-				continue
-			}
-			for _, j := range []int{k, k + 1} {
-				r.found[j] = nil
-				r.reasons[j] = fmt.Sprintf("%s would be a part of itself",
-					r.prose.text[r.numerals[j].start:r.numerals[j].end])
-			}
-		}
-	}
-}
-
 // rejectSelfComparisons drops footnotes of one cell in "1,204 against 1,204" or "from 980 to 980", because one of the
 // two numbers is wrong.
 func (r *resolver) rejectSelfComparisons() {
@@ -81,16 +58,10 @@ func (r *resolver) rejectSelfComparisons() {
 		n, m := &r.numerals[k], &r.numerals[k+1]
 		if a == nil || b == nil || a.formula != "" || b.formula != "" || a.table != b.table || a.row != b.row ||
 			a.col != b.col ||
-			n.kind != number || m.kind != number || m.from-n.to > 8 || !r.areContrasted(n, m) ||
-			r.matchesOtherCell(k, a) ||
-			r.matchesOtherCell(k+1, b) {
+			n.kind != number || m.kind != number || m.from-n.to > 8 || !r.areContrasted(n, m) {
 			continue
 		}
-		named := [2]bool{r.namesColumnBeside(n, a), r.namesColumnBeside(m, b)}
-		for i, j := range []int{k, k + 1} {
-			if named[i] && !named[1-i] {
-				continue // the other one means another column
-			}
+		for _, j := range []int{k, k + 1} {
 			r.found[j] = nil
 			r.reasons[j] = fmt.Sprintf("%s is compared with itself",
 				r.prose.text[r.numerals[j].start:r.numerals[j].end])
@@ -109,37 +80,6 @@ func (r *resolver) areContrasted(n, m *numeral) bool {
 		switch low := p.low(i); {
 		case low == "vs", low == "versus", low == "against", low == "than", low == "instead", low == "compared",
 			low == "previously", low == "to" && w == "from":
-			return true
-		}
-	}
-	return false
-}
-
-// matchesOtherCell reports whether another cell that the numeral can mean has the same value.
-func (r *resolver) matchesOtherCell(k int, c *candidate) bool {
-	for _, h := range r.hits[k] {
-		if h.table != c.table || h.col == c.col && h.row == c.row {
-			continue
-		}
-		for _, b := range r.bindings[k] {
-			if b.table == h.table && slices.Contains(b.rows, int32(h.row)) {
-				return true
-			}
-		}
-		if h.col == c.col {
-			return true
-		}
-	}
-	return false
-}
-
-// namesColumnBeside reports whether the column of a candidate is named next to the numeral.
-func (r *resolver) namesColumnBeside(n *numeral, c *candidate) bool {
-	for _, m := range r.nearColumns(n) {
-		if len(m.cols) != 1 || m.cols[0] != (colRef{c.table, c.col}) {
-			continue
-		}
-		if m.to <= n.from && n.from-m.to <= 3 && !r.numeralBetween(m.to, n.from) || m.from >= n.to && r.unitOf(n, m) {
 			return true
 		}
 	}

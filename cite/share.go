@@ -50,11 +50,6 @@ func (r *resolver) ratioOfColumns(k int) *candidate {
 		!((n.currency || n.unit.factor != nil) && r.saysAverage(n) && r.namesRow(k)) {
 		return nil
 	}
-	if !r.namesRow(k) {
-		if c := r.sumsRatio(k, below); c != nil {
-			return c
-		}
-	}
 	for _, row := range r.boundRows(k) {
 		ys := r.columnsNear(n, row.table)
 		xs := ys
@@ -77,27 +72,6 @@ func (r *resolver) ratioOfColumns(k int) *candidate {
 	}
 	a := r.activity(k, 0)
 	return r.pairRows(k, ratioOp, a, 0.7)
-}
-
-// sumsRatio handles ratios of two totals: "about 60 per ticket".
-func (r *resolver) sumsRatio(k int, below map[int][]int) *candidate {
-	n := &r.numerals[k]
-	for t := len(r.tables) - 1; t >= 0; t-- {
-		if !r.tables[t].whole || len(r.tables[t].rows) < 2 {
-			continue
-		}
-		for _, y := range below[t] {
-			for _, x := range r.withoutOutdated(n, t, r.amounts(t)) {
-				if x == y {
-					continue
-				}
-				if c := r.divideTotals(k, ratioOp, t, x, y); c != nil {
-					return c
-				}
-			}
-		}
-	}
-	return nil
 }
 
 // denominators returns the columns named right after "per", and those of which the text mentions one item ("a session

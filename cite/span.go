@@ -6,7 +6,6 @@ import "sort"
 
 var (
 	spanLinks = set("to through until till – - bis a até")
-	spanParts = set("the mid late early end beginning of")
 	weekNames = set("weekday wochentag day dow tag")
 )
 
@@ -34,11 +33,6 @@ func (r *resolver) isSpan(first, last *mention) bool {
 	link := first.to
 	if last.from <= link || last.from > link+5 {
 		return false
-	}
-	for i := link + 1; i < last.from; i++ {
-		if !spanParts[p.low(i)] && p.low(i) != "-" {
-			return false
-		}
 	}
 	return spanLinks[p.ownWord(link)] || p.low(link) == "and" && p.low(first.from-1) == "between"
 }

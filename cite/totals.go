@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math/big"
 	"slices"
-	"strings"
 )
 
 // This file finds shares, growth and amounts per piece of whole columns: "378,275 (59 %) is not due yet", "spent
@@ -125,47 +124,4 @@ func (r *resolver) mentionedColumns(k, t int) []int {
 		}
 	}
 	return cols
-}
-
-// sumAcrossPeriods adds up the columns of a row if all of them are periods: "over the year that adds up to 85,320".
-func (r *resolver) sumAcrossPeriods(k int) *candidate {
-	n := &r.numerals[k]
-	if n.percent || n.points || n.times || n.sig < 3 || !r.sentenceHasCue(n, totalCues) {
-		return nil
-	}
-	for _, b := range r.bindings[k] {
-		if len(b.rows) != 1 {
-			continue
-		}
-		var terms []string
-		sum := new(big.Rat)
-		for ci := range r.tables[b.table].cols {
-			c := &r.tables[b.table].cols[ci]
-			v, ok := cellRat(r.tables[b.table].rows[b.rows[0]][ci])
-			if c.role != roleNumber || c.key {
-				continue
-			}
-			if !ok || len(terms) == maxColumns || !isPeriodName(c.name) {
-				terms = nil
-				break
-			}
-			sum.Add(sum, v)
-			terms = append(terms, r.ref(b.table, int(b.rows[0]), c.name))
-		}
-		if q, ok := n.fitsValue(sum); ok && len(terms) > 2 {
-			return &candidate{
-				table: b.table, formula: strings.Join(terms, " + "), value: ratText(sum), conf: 0.75 * q, rows: b.rows,
-			}
-		}
-	}
-	return nil
-}
-
-// isPeriodName reports whether the name of a column is a period: q1, m12, w3, jan, 2024.
-func isPeriodName(name string) bool {
-	low := strings.ToLower(name)
-	if months[low] > 0 || len(low) == 4 && isDigits(low) {
-		return true
-	}
-	return len(low) > 1 && len(low) < 4 && strings.ContainsRune("qmwdy", rune(low[0])) && isDigits(low[1:])
 }

@@ -164,19 +164,3 @@ func (r *resolver) conversions(n *numeral) []float64 {
 	}
 	return out
 }
-
-// unitColumns returns the numeric columns that have the same dimension as the numeral.
-func (r *resolver) unitColumns(n *numeral) []colRef {
-	if n.unit.factor == nil || n.unit.dimension == "money" {
-		return nil // any column may hold money
-	}
-	var out []colRef
-	for t := range r.tables {
-		for ci, c := range r.tables[t].cols {
-			if c.role == roleNumber && c.unit.dimension == n.unit.dimension {
-				out = append(out, colRef{t, ci})
-			}
-		}
-	}
-	return out
-}
