@@ -27,8 +27,7 @@ func (r *resolver) claims(k, back int) []claim {
 			}
 			d := s - p.tokens[r.numerals[j].from].sentence
 			c := r.found[j]
-			if d < 0 || d > back || c == nil || c.conf < minConfidence || c.table < 0 || r.numerals[j].kind != number ||
-				!r.isAmount(c) {
+			if d < 0 || d > back || c == nil || c.conf < minConfidence || c.table < 0 || r.numerals[j].kind != number {
 				continue
 			}
 			if v, ok := parseRat(c.value); ok {
@@ -37,16 +36,6 @@ func (r *resolver) claims(k, back int) []claim {
 		}
 	}
 	return out
-}
-
-// isAmount reports whether the candidate is an amount rather than a rank, a repetition or a label.
-func (r *resolver) isAmount(c *candidate) bool {
-	if c.formula == "" {
-		col := &r.tables[c.table].cols[c.col]
-		return col.role == roleNumber && !(col.key && col.integerID())
-	}
-	return strings.Contains(c.formula, "[") || strings.HasPrefix(c.formula, "sum(") ||
-		strings.HasPrefix(c.formula, "count(") || strings.HasPrefix(c.formula, "avg(")
 }
 
 // termFor returns a claim as part of a formula.
@@ -70,7 +59,7 @@ func (r *resolver) contradictsDirection(n *numeral, v *big.Rat) bool {
 // chance is unlikely: at least three digits and few columns.
 func (r *resolver) withoutCue(k int) *candidate {
 	n := &r.numerals[k]
-	if n.times || n.points || r.isRemainder(n) || !r.namesRow(k) {
+	if n.times || n.points || !r.namesRow(k) {
 		return nil
 	}
 	op := diffOp

@@ -59,8 +59,6 @@ func (r *resolver) namedColumns(n *numeral) columnBinding {
 		return columnBinding{
 			far.cols, !far.vague && r.namesNoOtherColumn(n, far) && !r.isWhole(n) && !r.isPart(n) && !r.hasOtherNoun(n),
 		}
-	case next != nil && p.tokens[next.from].clause == p.tokens[n.from].clause && !r.numeralBetween(n.to, next.from):
-		return columnBinding{next.cols, false}
 	}
 	return columnBinding{}
 }

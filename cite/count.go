@@ -56,7 +56,7 @@ func (r *resolver) countWhere(k, t, want int) *candidate {
 	for _, m := range r.labelsNear(n) {
 		for _, h := range m.hits {
 			if h.table == t && tab.cols[h.col].role == roleText && !tab.cols[h.col].unique && len(h.rows) == want &&
-				!h.tooMany && distance(m, n) <= 6 {
+				!h.tooMany {
 				label, _ := tab.rows[h.rows[0]][h.col].(string)
 				return &candidate{
 					table: t, formula: fmt.Sprintf("count(%s = %s)", r.ref(t, -1, tab.cols[h.col].name),

@@ -135,7 +135,7 @@ var (
 // operations returns the operations that the form of a numeral and the words near it suggest.
 func (r *resolver) operations(k int) []operation {
 	n := &r.numerals[k]
-	changed := n.sign > 0 || n.sign < 0 && (n.percent || n.points || r.hasCue(n, diffCues)) || r.saysRemaining(n)
+	changed := n.sign > 0 || n.sign < 0 && (n.percent || n.points || r.hasCue(n, diffCues))
 	if n.percent || n.points || n.times {
 		changed = changed || r.hasCue(n, diffCues)
 	} else {
@@ -169,13 +169,11 @@ func (r *resolver) saysDifference(n *numeral) bool {
 	p := r.prose
 	for i := n.from - 1; i >= max(0, n.from-window) && p.tokens[i].clause == p.tokens[n.from].clause &&
 		r.numeralAt[i] < 0 && p.low(i) != "than"; i-- {
-		if diffCues[p.low(i)] && !r.isColumnName(i) && !(p.low(i) == "by" && r.isPassiveBy(i)) {
+		if diffCues[p.low(i)] && !r.isColumnName(i) {
 			return true
 		}
 	}
-	from := n.to
-	for i := from; i < from+6 && i < len(p.tokens) && !conjunctions[p.low(i)] &&
-		(p.tokens[i].word || p.low(i) == "€" || p.low(i) == "$") && r.numeralAt[i] < 0; i++ {
+	for i := n.to; i < n.to+6 && i < len(p.tokens) && r.numeralAt[i] < 0; i++ {
 		if diffCues[p.low(i)] && !r.isColumnName(i) {
 			return true
 		}
@@ -188,18 +186,8 @@ func (r *resolver) saysDifference(n *numeral) bool {
 func (r *resolver) isBesideDifference(k int) bool {
 	w := r.prose.low(r.numerals[k].from - 1)
 	return k > 0 && r.found[k-1] != nil && strings.Contains(r.found[k-1].formula, " - ") &&
-		!strings.HasPrefix(r.found[k-1].formula, "1") && (w == "(" || w == "or" || w == ",")
+		(w == "(" || w == "or" || w == ",")
 }
-
-// isPassiveBy reports whether the "by" at token i belongs to a passive, as in "named by 74 people", and not to a
-// change.
-func (r *resolver) isPassiveBy(i int) bool {
-	w := r.prose.low(i - 1)
-	return strings.HasSuffix(w, "ed") && !diffCues[w] && !changeVerbs[w]
-}
-
-// saysRemaining reports whether the number is a remainder: "leaves 70 GB free".
-func (r *resolver) saysRemaining(n *numeral) bool { return leftCues[r.prose.low(n.from-1)] }
 
 // refOf returns the reference to a cell.
 func (r *resolver) refOf(c cellRef) string {

@@ -60,7 +60,7 @@ func (r *resolver) resolveDate(k int) {
 		}
 		rows := intersect(b.rows, h.rows)
 		bound := boundColumns(cb, h.table)
-		if len(rows) > 0 && (!cb.strong || bound[h.col] || !r.hasDateColumn(h.table, bound)) {
+		if len(rows) > 0 && (!cb.strong || bound[h.col]) {
 			c := r.cell(h.table, int(rows[0]), h.col, 1)
 			r.offer(k, c)
 		}
@@ -83,15 +83,6 @@ func (r *resolver) resolveDate(k int) {
 	if r.resolveColumnName(k) || r.conflict[k] != nil {
 		return
 	}
-}
-
-func (r *resolver) hasDateColumn(t int, bound map[int]bool) bool {
-	for ci := range bound {
-		if r.tables[t].cols[ci].role == roleDate {
-			return true
-		}
-	}
-	return false
 }
 
 // bindingOf returns the binding of numeral k to a row of table t, or nil.
@@ -232,8 +223,7 @@ func (r *resolver) rowCount(k int) *candidate {
 			if c.role != roleText && c.role != roleDate && !(c.key && c.unique && !c.integerID()) {
 				continue
 			}
-			if !slices.Contains(c.words, w) &&
-				!(c.role == roleDate && c.unique && periodNames[w] && tab.rowCount == count && r.countsAllRows(n)) {
+			if !slices.Contains(c.words, w) {
 				continue
 			}
 			if c.unique && tab.rowCount == count && r.tables[t].whole {
@@ -251,12 +241,6 @@ func (r *resolver) rowCount(k int) *candidate {
 		}
 	}
 	return nil
-}
-
-// countsAllRows reports whether the number counts all rows, as in "the four days" and "across all six weeks".
-func (r *resolver) countsAllRows(n *numeral) bool {
-	w := r.prose.low(n.from - 1)
-	return w == "the" || w == "all" || w == "these" || w == "those"
 }
 
 // measures are units of measure, not things that rows stand for.

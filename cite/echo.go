@@ -4,7 +4,6 @@ import (
 	"math/big"
 	"slices"
 	"strings"
-	"unicode"
 )
 
 // This file resolves numerals that only repeat the question or a literal of the SQL.
@@ -15,7 +14,6 @@ type echo struct {
 	table   int
 	val     *big.Rat
 	date    date
-	next    string // stem of the next word
 	percent bool
 }
 
@@ -39,7 +37,6 @@ func (r *resolver) collectEchoesFrom(formula string, t int, s string) {
 		if n.kind != calendar && len(n.readings) > 0 {
 			e.val = n.readings[0].val
 		}
-		e.next = stem(p.low(n.to))
 		r.echoes = append(r.echoes, e)
 	}
 }
@@ -61,7 +58,6 @@ func (r *resolver) echoNumber(n *numeral) *candidate {
 		return nil
 	}
 	cued := r.hasCueBefore(n, rangeCues, 4)
-	next := stem(r.prose.low(n.to))
 	for _, e := range r.echoes {
 		if e.val == nil || e.percent != n.percent && (e.table < 0 || !cued) || !n.fitsExactly(e.val) {
 			continue
@@ -69,8 +65,6 @@ func (r *resolver) echoNumber(n *numeral) *candidate {
 		switch {
 		case cued:
 			return r.echoCandidate(e, 0.8, ratText(e.val))
-		case next != "" && next == e.next && unicode.IsLetter([]rune(next)[0]) && !stop[next]:
-			return r.echoCandidate(e, 0.7, ratText(e.val))
 		}
 	}
 	return nil

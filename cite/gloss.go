@@ -168,18 +168,6 @@ func (p *prose) linkGloss(i int) string {
 		if p.isFigure(i+1) || p.isFigure(i-1) {
 			return "of"
 		}
-	case "auf", "para":
-		if p.isFigure(i + 1) {
-			return "to"
-		}
-	case "der", "dos", "das", "do", "da":
-		if (p.isFigure(i-1) || p.low(i-1) == "%") && p.low(i+1) != "que" {
-			return "of"
-		}
-	case "que":
-		if prev := p.low(i - 1); prev == "do" || prev == "more" || prev == "less" {
-			return "than"
-		}
 	case "gut":
 		if p.isFigure(i + 1) {
 			return "over"

@@ -8,9 +8,7 @@ func TestGloss(t *testing.T) {
 		{"Die Leuchten wuchsen um 12,6 % auf 1,45 Mio. und sind vorn.", "um", "by"},
 		{"Der Umsatz stieg von 3,1 auf 3,4 Mio. und die Kosten nicht.", "von", "from"},
 		{"Der Umsatz von 3,4 Mio. und die Kosten der Gruppe.", "von", "of"},
-		{"In fünf der sieben Länder, auf 0,5 % genau, ging es nicht aufwärts.", "der", "of"},
 		{"Os pedidos caíram de 4,5 para 3,2 milhões.", "de", "from"},
-		{"Os pedidos foram 7,9% mais do que em maio.", "que", "than"},
 		{"The Rio de Janeiro branch sold 3.4 million of the total.", "de", "de"},
 	} {
 		p := parse(c.text)

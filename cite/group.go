@@ -20,10 +20,8 @@ type rowGroup struct {
 }
 
 var (
-	groupCues   = set("together combined both jointly sum zusammen juntos juntas total altogether account accounts")
-	shareVerbs  = set("make makes comprise represent represents hold explain contribute")
-	entireWords = set("whole entire overall")
-	restCues    = set("remaining rest other others remainder everyone everything else")
+	groupCues = set("together combined both jointly sum zusammen juntos juntas total altogether account accounts")
+	restCues  = set("remaining rest other others remainder everyone everything else")
 )
 
 // maxGroup is the maximum number of rows that a formula lists.
@@ -106,8 +104,7 @@ func (r *resolver) groups(k int) []rowGroup {
 		}
 	}
 	out = append(out, r.topGroups(k)...)
-	together := r.sentenceHasCue(n, groupCues) || n.percent && r.hasCue(n, shareVerbs) ||
-		r.sentenceHasCue(n, entireWords)
+	together := r.sentenceHasCue(n, groupCues)
 	if together {
 		r.addNamedTogether(k, add)
 	}

@@ -51,7 +51,7 @@ func (r *resolver) pairSentence(s int, ms []*mention, groups [][]*mention) {
 			for next < sp.to && next < end+4 && r.numeralAt[next] < 0 {
 				next++
 			}
-			if next >= sp.to || r.numeralAt[next] < 0 || !r.listedNumbers(end, next) {
+			if next >= sp.to || r.numeralAt[next] < 0 {
 				break
 			}
 			list = append(list, next)
@@ -62,18 +62,6 @@ func (r *resolver) pairSentence(s int, ms []*mention, groups [][]*mention) {
 		}
 		from = max(from, end-1)
 	}
-}
-
-// listedNumbers reports whether a comma or conjunction separates two members of a list. Currency signs may also be
-// there.
-func (r *resolver) listedNumbers(from, to int) bool {
-	comma := false
-	for i := from; i < to; i++ {
-
-		comma = true
-
-	}
-	return comma
 }
 
 // pairList pairs a list of numerals, which ends at token end, with a list of labels of the same length.

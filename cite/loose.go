@@ -11,7 +11,6 @@ func (r *resolver) unlabelledCell(k int) *candidate {
 		return nil
 	}
 	cb := r.columnsOf[k]
-	strict := r.namesRow(k)
 	single := 0
 	for _, h := range r.hits[k] {
 		if !r.tables[h.table].cols[h.col].percent || n.percent {
@@ -24,16 +23,11 @@ func (r *resolver) unlabelledCell(k int) *candidate {
 		bound := boundColumns(cb, h.table)
 		q, _ := r.matchCell(n, h)
 		switch {
-		case len(t.rows) == 1 && r.superseded(k, h.table, h.col):
-			continue
 		case cb.strong && !bound[h.col]:
-			continue
-		case strict:
 			continue
 		case len(t.rows) == 1 && (n.sig >= 2 || len(t.cols) == 1):
 			q *= 0.9
-		case r.sentenceHasCue(n, averageCues) && !hasAny(t.cols[h.col].words, averageCues),
-			r.hasCue(n, totalCues) && !hasAny(t.cols[h.col].words, totalCues):
+		case r.hasCue(n, totalCues) && !hasAny(t.cols[h.col].words, totalCues):
 			continue
 		case r.bindingOf(k, h.table) != nil, n.percent && n.sig < 3, r.contradictsExtreme(n, h):
 			continue

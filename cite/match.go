@@ -33,15 +33,6 @@ func (n *numeral) intervals(conversions []float64) [][2]float64 {
 	return out
 }
 
-// inRange reports, in floating point, whether a cell may match a numeral and is worth comparing exactly.
-func (r *resolver) inRange(k int, cell any) bool {
-	f, ok := cellFloat(cell)
-	if f < 0 {
-		f = -f
-	}
-	return ok && slices.ContainsFunc(r.ranges[k], func(iv [2]float64) bool { return iv[0] <= f && f <= iv[1] })
-}
-
 // tolerance returns how far a value may be from the number as written.
 func (n *numeral) tolerance(rd reading) *big.Rat {
 	half := new(big.Rat).Quo(rd.unit, ratTwo)
@@ -102,9 +93,6 @@ func (n *numeral) fits(v *big.Rat, float bool) (float64, bool) {
 		case a.Cmp(rd.val) == 0:
 			return q, true
 		case rounds(a, rd.val, rd.unit, float):
-			if rd.val.Sign() == 0 {
-				q *= 0.8
-			}
 			return q * 0.95, true
 		case n.hedge != exactly:
 			d := new(big.Rat).Sub(a, rd.val)
@@ -243,9 +231,6 @@ func (r *resolver) headerUnits(n *numeral) {
 		if p.low(i) == "%" {
 			n.percent = true
 		}
-		if p.low(i) == "#" || p.low(i) == "rank" || p.low(i) == "rang" {
-			n.kind = ordinal
-		}
 	}
 }
 
@@ -290,9 +275,6 @@ func (r *resolver) cellInRows(k int, b binding, cb columnBinding) *candidate {
 			if t.cols[ci].role != roleNumber || !r.spend(1) {
 				continue
 			}
-			if !r.inRange(k, t.rows[ri][ci]) {
-				continue
-			}
 			q, ok := r.matchCell(n, cellHit{b.table, int(ri), ci})
 			if !ok {
 				continue
@@ -303,8 +285,6 @@ func (r *resolver) cellInRows(k int, b binding, cb columnBinding) *candidate {
 			case bound[ci]:
 			case said && cb.strong && !(t.mayBePartOf(ci, bound) && !r.inTable(n)):
 				continue
-			case said:
-				q *= 0.85
 			case len(t.cols) > 3:
 				q *= 0.93
 			default:
@@ -315,9 +295,6 @@ func (r *resolver) cellInRows(k int, b binding, cb columnBinding) *candidate {
 				best = r.cell(b.table, int(ri), ci, q)
 			}
 		}
-	}
-	if best != nil && len(b.rows) > 1 {
-		best.conf *= 0.9
 	}
 	return best
 }

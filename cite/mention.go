@@ -147,9 +147,6 @@ func (r *resolver) longestLabel() int {
 			for _, row := range t.rows {
 				s, _ := row[ci].(string)
 				count := wordCount(s)
-				if s != "" && s[0] >= '0' && s[0] <= '9' {
-					count++ // 18-39 may be written as "18 to 39"
-				}
 				if longest = max(longest, count); longest >= maxLabelWords {
 					return maxLabelWords
 				}

@@ -128,12 +128,6 @@ func (r *resolver) tryPair(k int, op operation, x, y cellRef, conf float64) *can
 	if !ok1 || !ok2 || a.Cmp(b) == 0 && op.name != "ratio" {
 		return nil
 	}
-	if n.percent && op.name == "ratio" && x.col != y.col && x.table == y.table && !r.areSameKind(x, y) {
-		return nil
-	}
-	if n.times && x.table == y.table && x.col != y.col && !r.areComparable(x.table, x.col, y.col) {
-		return nil // for example people divided by years
-	}
 	if n.points && !r.pointsFit(x, y) || !r.usesBoundRow(k, x, y) || op.name == "growth" && !r.canHaveChanged(n, x, y) {
 		return nil
 	}

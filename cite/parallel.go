@@ -83,12 +83,6 @@ func (n *numeral) form() byte {
 	switch {
 	case n.percent:
 		return '%'
-	case n.points:
-		return 'p'
-	case n.times:
-		return 'x'
-	case n.currency:
-		return '$'
 	}
 	return 0
 }
@@ -197,8 +191,5 @@ func (r *resolver) fitRow(k, row int, f rowFormula) *candidate {
 		return nil
 	}
 	c := &candidate{table: f.table, formula: formula, value: ratText(v), conf: 0.75 * q, rows: []int32{int32(row)}}
-	if f.op.name == "ratio" {
-		c.over = []int{f.x, f.y}
-	}
 	return c
 }

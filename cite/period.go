@@ -26,9 +26,6 @@ func (r *resolver) mentionsPreviousPeriod(n *numeral) bool {
 		if periodNames[p.low(i)] && beforeWords[p.low(i-1)] {
 			return true
 		}
-		if p.tokens[i].clause != p.tokens[n.from].clause || months[p.low(i)] > 0 {
-			break
-		}
 	}
 	return false
 }

@@ -111,9 +111,6 @@ func lineKind(s string) (blockKind, string) {
 	if strings.HasPrefix(s, "|") {
 		return tableRow, s
 	}
-	if isBoldLine(s) {
-		return heading, s
-	}
 	for _, bullet := range []string{"- ", "* ", "+ ", "• ", "– "} {
 		if strings.HasPrefix(s, bullet) {
 			return item, s[len(bullet):]
@@ -124,13 +121,6 @@ func lineKind(s string) (blockKind, string) {
 		return item, s[n+2:]
 	}
 	return paragraph, s
-}
-
-// isBoldLine reports whether a line consists of a few bold words, which makes it a heading.
-func isBoldLine(s string) bool {
-	s = strings.TrimRight(s, " \t\r:")
-	return len(s) > 4 && len(s) < 64 && strings.HasPrefix(s, "**") && strings.TrimRight(s[2:len(s)-2], ":") != "" &&
-		strings.HasSuffix(s, "**") && !strings.ContainsAny(s[2:len(s)-2], "*.0123456789")
 }
 
 // tokenize appends the tokens of a line to a block.

@@ -21,12 +21,9 @@ func (r *resolver) resolveRank(k int) {
 			continue
 		}
 		t, row := &r.tables[b.table], int(b.rows[0])
-		ci, certain := r.rankColumn(b.table, cb)
+		ci := r.rankColumn(b.table, cb)
 		if ci >= 0 {
-			conf, formula := 0.8, ""
-			if certain {
-				conf = 0.95
-			}
+			formula := ""
 			switch {
 			case r.rankBy(b.table, row, ci, true) == rank:
 				formula = fmt.Sprintf("rank(%s)", r.ref(b.table, row, t.cols[ci].name))
@@ -35,7 +32,7 @@ func (r *resolver) resolveRank(k int) {
 			}
 			if formula != "" {
 				r.offer(k, &candidate{
-					table: b.table, formula: formula, value: strconv.Itoa(rank), conf: conf, rows: b.rows,
+					table: b.table, formula: formula, value: strconv.Itoa(rank), conf: 0.8, rows: b.rows,
 				})
 			}
 		}
@@ -51,15 +48,14 @@ func (r *resolver) resolveRank(k int) {
 	}
 }
 
-// rankColumn returns the column by which rows are ranked: the one that the text names, or the first that is not a key.
-// The result is certain if it is named, or there is only one.
-func (r *resolver) rankColumn(t int, cb columnBinding) (ci int, certain bool) {
+// rankColumn returns the numeric column that the text names, or -1.
+func (r *resolver) rankColumn(t int, cb columnBinding) int {
 	for _, c := range cb.cols {
 		if c.table == t && r.tables[t].cols[c.col].role == roleNumber {
-			return c.col, true
+			return c.col
 		}
 	}
-	return -1, false
+	return -1
 }
 
 // rankBy returns the 1-based rank of a row by a column, or -1 if it has none.

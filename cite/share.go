@@ -53,10 +53,6 @@ func (r *resolver) ratioOfColumns(k int) *candidate {
 	for _, row := range r.boundRows(k) {
 		ys := r.columnsNear(n, row.table)
 		xs := ys
-		if len(xs) < 2 || n.currency {
-			xs = r.amounts(row.table)
-		}
-		xs, ys = r.withoutOutdated(n, row.table, xs), r.withoutOutdated(n, row.table, ys)
 		for _, x := range xs {
 			for _, y := range ys {
 				if x == y {
@@ -116,9 +112,6 @@ func (r *resolver) mentionsOne(n *numeral, m *columnMention) bool {
 // handles "Ethics is at 90 %".
 func (r *resolver) repeatRatio(k int) *candidate {
 	n := &r.numerals[k]
-	if !n.percent && (!n.currency || n.sig < 3) && !n.isFractional() || r.hasCue(n, diffCues) && !r.isLevel(n) {
-		return nil
-	}
 	tried := map[[3]int]bool{}
 	for j := range r.found {
 		c := r.found[j]
@@ -141,12 +134,6 @@ func (r *resolver) repeatRatio(k int) *candidate {
 		}
 	}
 	return nil
-}
-
-// isLevel reports whether a number is a level and not a difference: "at 7.2", "a ratio of 4.7".
-func (r *resolver) isLevel(n *numeral) bool {
-	w, before := r.wordBefore(n)
-	return w == "at" || w == "of" && (before == "ratio" || before == "rate" || before == "average")
 }
 
 // isFractional reports whether a number has decimal places and at least two digits.

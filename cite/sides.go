@@ -12,7 +12,6 @@ import (
 var (
 	earlierWords = set("last previous prior old before start opening prev first initial budget budgeted plan planned " +
 		"forecast expected vorjahr vormonat anterior")
-	seasons      = map[string]int{"spring": 4, "summer": 7, "autumn": 10}
 	plannedWords = set("budget budgeted plan planned forecast expected target")
 	laterWords   = set("this current new after end closing latest now actual actuals real spent final")
 	insteadWords = set("previously formerly originally earlier initially")
@@ -26,10 +25,6 @@ func columnAge(name []string) (age int, base string) {
 		switch y, ok := digits(w); {
 		case ok && y >= 1900 && y <= 2100:
 			age = y
-		case months[w] > 0:
-			age = months[w]
-		case seasons[w] > 0:
-			age = seasons[w]
 		case earlierWords[w]:
 			age = 1
 		case laterWords[w]:
@@ -51,7 +46,7 @@ func (t *table) compareAge(x, y int) int {
 	if a == b || t.cols[x].base != t.cols[y].base {
 		return 0
 	}
-	if a == b || (a > 2) != (b > 2) {
+	if (a > 2) != (b > 2) {
 		return 0
 	}
 	if a < b {
@@ -60,22 +55,16 @@ func (t *table) compareAge(x, y int) int {
 	return 1
 }
 
-// superseded reports whether the words contradict the side of a column or result, so that a numeral cannot come from
-// it. For example, "grew to 2,400" does not mean revenue_2023 if there is a revenue_2024, "from 2,880" does not mean
-// the later of the two, and "27 instead of 32" does not mean the result of the previous year.
+// superseded reports whether a column has a later counterpart and the sentence does not speak of the past. "Grew to
+// 2,400" does not mean revenue_2023 if there is a revenue_2024.
 func (r *resolver) superseded(k, t, ci int) bool {
 	n := &r.numerals[k]
 	tab := &r.tables[t]
-	var ends [2]bool // whether there is an earlier one, and a later one
+	later := false
 	for o := range tab.cols[:min(len(tab.cols), 4*maxColumns)] {
-		if d := tab.compareAge(ci, o); d != 0 {
-			ends[(1-d)/2] = true
-		}
+		later = later || tab.compareAge(ci, o) < 0
 	}
-	if !ends[0] && !ends[1] {
-		return false
-	}
-	return ends[1] && !hasAny(tab.cols[ci].words, plannedWords) && !r.mentionsPast(n)
+	return later && !hasAny(tab.cols[ci].words, plannedWords) && !r.mentionsPast(n)
 }
 
 // mentionsPast reports whether the sentence contains a month or a word for another time. Without one, a figure refers

@@ -58,9 +58,6 @@ func (r *resolver) divideTotals(k int, op operation, t, x, y int) *candidate {
 		!n.percent && op.name == "ratio" && !tab.cols[y].integer {
 		return nil
 	}
-	if op.name != "ratio" && !r.areComparable(t, x, y) {
-		return nil
-	}
 	v := op.eval(r.totalOf(t, x).sum(), r.totalOf(t, y).sum())
 	if v == nil || op.name == "diff" && v.Sign() < 0 || op.name == "ratio" && n.percent && v.Cmp(ratOne) > 0 ||
 		op.name == "growth" && (r.contradictsDirection(n, v) || tab.compareAge(x, y) < 0) {

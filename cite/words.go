@@ -119,8 +119,7 @@ var (
 		"outperformed overshot undershot swing shortfall overspend savings saving saved jumping climbing dropping " +
 		"gaining losing slipping surging soaring slipped slid surged soared plunged sank shrank shrunk crept " +
 		"expanded contracted collapsed")
-	leftCues = set("leaves leaving leave left remaining remain remains free available spare")
-	upCues   = set("more higher above increase increased grew growth rose rise gain gained up exceeded exceeds " +
+	upCues = set("more higher above increase increased grew growth rose rise gain gained up exceeded exceeds " +
 		"exceed improved longer climbed climb jump jumped jumping climbing gaining surging soaring ahead surplus " +
 		"rising growing increasing mehr")
 	downCues = set("less fewer lower below decrease decreased fell fall falls dropped drop drops declined decline " +
