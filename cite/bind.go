@@ -341,5 +341,3 @@ func (r *resolver) numeralBetween(from, to int) bool {
 	}
 	return false
 }
-
-var ()

@@ -133,8 +133,6 @@ func (r *resolver) hasOtherNoun(n *numeral) bool {
 		!conjunctions[w] && !diffCues[w] && w != "per" && w != "with" && w != "than" && w != "while"
 }
 
-var ()
-
 // isUnitOfEarlier reports whether the column name belongs to an earlier number ("120 orders").
 func (r *resolver) isUnitOfEarlier(m *columnMention) bool {
 	for i := m.from - 1; i >= 0 && i >= m.from-3; i-- {

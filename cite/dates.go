@@ -49,8 +49,6 @@ func (r *resolver) daysOf(k int) *candidate {
 	return nil
 }
 
-var ()
-
 // timeOf returns a date cell as the number of days since 1970.
 func (r *resolver) timeOf(c cellRef) (int64, bool) {
 	d, ok := cellDate(r.tables[c.table].rows[c.row][c.col])
