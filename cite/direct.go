@@ -20,7 +20,8 @@ func (r *resolver) direct() {
 			r.resolveDate(k)
 		case n.kind == ordinal || n.hash && n.sig <= 2:
 			r.resolveRank(k)
-		case n.prefix != "":
+		case n.prefix != "": // a name like COVID-19
+			n.quiet = true
 		default:
 			r.resolveNumber(k)
 		}

@@ -46,6 +46,10 @@ func (r *resolver) resolveRank(k int) {
 			r.reasons[k] = fmt.Sprintf("%s is not number %d", r.rowName(b.table, row), rank)
 		}
 	}
+	if len(r.bindings[k]) == 0 {
+		r.offer(k, r.echoNumber(n))
+		n.quiet = true
+	}
 }
 
 // rankColumn returns the numeric column that the text names, or -1.
