@@ -113,8 +113,7 @@ func (p *prose) ordinalDay(n *numeral) date {
 	return d
 }
 
-// keyLabels finds the mentions of a column of identifiers or years. Small numbers count only after the column's name:
-// "line 4".
+// keyLabels finds the mentions of a column of identifiers or years, of four digits and more.
 func (r *resolver) keyLabels(ti, ci int, found map[wordKey]*mention) {
 	places := map[int64][]wordKey{}
 	for _, n := range r.numerals {
