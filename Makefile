@@ -109,7 +109,7 @@ conformance: ## Test with the AI SDK's clients, including its strictest releases
 	$(GO) test -count=1 -tags conformance -run '^TestGoClient' ./test/e2e
 
 .PHONY: web-test-long
-web-test-long: build ## Measure the chart page with 100,000 bars and 10,000 drawings, in a real browser.
+web-test-long: build ## Measure a chart with 100,000 bars, and what moves at every width, in a real browser.
 	@scripts/web-test.sh long
 
 # Runs one test of the planner as a report; ARGS may have more of its flags, such as -details.

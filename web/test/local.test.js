@@ -375,6 +375,7 @@ test("a question waits for its file, and a reload keeps asking the file", async 
   const allowed = new Promise((resolve) => (load = resolve));
   await page.route("**/*.wasm*", async (r) => (await allowed, r.continue()));
   await openFile(page, few);
+  await files(page).getByText(few.name).waitFor();
   const field = page.getByRole("textbox", { name: "Your question" });
   await field.fill("Sales by region");
   await field.press("Enter");

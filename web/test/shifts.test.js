@@ -142,28 +142,35 @@ async function conversations() {
 
 const slow = { offline: false, latency: 200, downloadThroughput: 400_000, uploadThroughput: 100_000 };
 
+// Every width with both networks takes two minutes; npm run test-long does that.
+const opened = process.env.SHIFTS === "all"
+  ? viewports.flatMap((v) => ["fast", "slow"].map((network) => [v, network]))
+  : [
+      [viewports[0], "fast"],
+      [phone, "slow"],
+    ];
+
 test("nothing moves while a conversation opens by its address", async (t) => {
   const { context, addresses } = await conversations();
-  for (const viewport of viewports)
-    for (const network of ["fast", "slow"])
-      for (const [name, address] of Object.entries(addresses))
-        await t.test(`${name}, at ${viewport.width}, on a ${network} network`, async () => {
-          // The file is in this browser. The others open in a new one, which has nothing in its cache.
-          const local = name === "a local file";
-          const p = await open("about:blank", viewport, local ? context : undefined);
-          p.setDefaultTimeout(30_000);
-          if (network === "slow") {
-            const cdp = await p.context().newCDPSession(p);
-            await cdp.send("Network.enable");
-            await cdp.send("Network.emulateNetworkConditions", slow);
-          }
-          await p.goto(address);
-          if (name === "the chat of a chart") await ready(p);
-          else await p.getByRole("article").first().waitFor();
-          if (local && network === "fast") await p.getByText("72 rows").first().waitFor();
-          await p.locator(".chart:not([data-drawn])").first().waitFor({ state: "detached" });
-          await settled(p, name);
-          await (local ? p.close() : p.context().close());
-        });
+  for (const [viewport, network] of opened)
+    for (const [name, address] of Object.entries(addresses))
+      await t.test(`${name}, at ${viewport.width}, on a ${network} network`, async () => {
+        // The file is in this browser. The others open in a new one, which has nothing in its cache.
+        const local = name === "a local file";
+        const p = await open("about:blank", viewport, local ? context : undefined);
+        p.setDefaultTimeout(30_000);
+        if (network === "slow") {
+          const cdp = await p.context().newCDPSession(p);
+          await cdp.send("Network.enable");
+          await cdp.send("Network.emulateNetworkConditions", slow);
+        }
+        await p.goto(address);
+        if (name === "the chat of a chart") await ready(p);
+        else await p.getByRole("article").first().waitFor();
+        if (local && network === "fast") await p.getByText("72 rows").first().waitFor();
+        await p.locator(".chart:not([data-drawn])").first().waitFor({ state: "detached" });
+        await settled(p, name);
+        await (local ? p.close() : p.context().close());
+      });
   await context.close();
 });
