@@ -306,6 +306,36 @@ func namedAlone(q string, sources []string) (string, bool) {
 	return "", false
 }
 
+// pickedOption returns the option that a reply to askWhich picks, by name or by position.
+func pickedOption(reply string, options []string) (string, bool) {
+	if name, ok := namedAlone(reply, options); ok {
+		return name, true
+	}
+	ws, _ := tokenize(reply)
+	if len(ws) > 1 {
+		ws = slices.DeleteFunc(ws, func(w word) bool { return notPicking[w.low] })
+	}
+	if len(ws) != 1 {
+		return "", false
+	}
+	n := int(ws[0].num)
+	if i := slices.Index(places, ws[0].low); i >= 0 {
+		n = i + 1
+	} else if ws[0].low == "last" {
+		n = len(options)
+	}
+	if n < 1 || n > len(options) {
+		return "", false
+	}
+	return options[n-1], true
+}
+
+var (
+	places     = []string{"first", "second", "third", "fourth", "fifth", "sixth"}
+	notPicking = set(
+		"the this that one source file option number no nr use take please i mean want it is of them these")
+)
+
 // options returns the sources to choose from.
 func (c *choice) options() []string {
 	var names []string

@@ -262,6 +262,29 @@ func TestCountedTableSelectsSource(t *testing.T) {
 	}
 }
 
+// TestReplyChoosesSourceByPosition checks that a reply may pick an option by its position.
+func TestReplyChoosesSourceByPosition(t *testing.T) {
+	c := shopWithUploads(t)
+	p := offline.New(offline.Options{Catalog: c})
+	for reply, source := range map[string]string{
+		"1": "shop", "2": "sales", "#2": "sales", "3.": "sales_2024", "the first one": "shop", "The second": "sales",
+		"third source, please": "sales_2024",
+		"the last one":         "sales_2024", "option 2": "sales", "number two": "sales",
+	} {
+		k := newTalk(t, c, p, "shop", "sales", "sales_2024")
+		k.ask("total units by product")
+		if s := k.ask(reply); s.sql == "" ||
+			!strings.Contains(strings.ReplaceAll(s.text, "`", ""), "Source: "+source+". ") {
+			t.Errorf("%s: want it from %s: %s\n%s", reply, source, s.sql, s.text)
+		}
+	}
+	k := newTalk(t, c, p, "shop", "sales")
+	k.ask("total units by product")
+	if s := k.ask("4"); s.sql != "" {
+		t.Errorf("there is no fourth: %s", s.sql)
+	}
+}
+
 // TestFollowUpsKeepTheirSource checks that a question that refers to the previous answer stays with its source, and
 // that the planner asks back about a complete question that other sources can answer as well.
 func TestFollowUpsKeepTheirSource(t *testing.T) {

@@ -50,6 +50,10 @@ func (ps *parser) conditions() {
 		}
 		hi := k + 1
 		v := ps.ws[k].num
+		if hi < len(ps.ws) && (ps.at(hi) == "thousand" || ps.at(hi) == "million") {
+			v *= map[string]float64{"thousand": 1e3, "million": 1e6}[ps.at(hi)]
+			hi++
+		}
 		unit := ""
 		if hi < len(ps.ws) && !ps.ws[hi].stop && !ps.namesColumn(hi) {
 			if unit = unitNames[ps.at(hi)]; unit != "" {

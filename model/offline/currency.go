@@ -56,7 +56,7 @@ func (m measure) currency(pl *plan) string {
 
 // isAmount reports whether the figures of a measure are in the unit of its column.
 func (m measure) isAmount() bool {
-	return m.col != nil && m.col.role == roleMeasure &&
+	return m.col != nil && m.col.role == roleMeasure && m.since == nil &&
 		!slices.Contains([]string{aggCount, aggDistinct}, m.agg)
 }
 

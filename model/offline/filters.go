@@ -280,7 +280,9 @@ func (ps *parser) qualifies(it *item) bool {
 
 // followsWith reports whether a word such as "with" or "has" is right before an item.
 func (ps *parser) followsWith(it *item) bool {
-	return set("have has having with")[ps.at(it.lo-1)] || set("a an")[ps.at(it.lo-1)] && ps.at(it.lo-2) == "with"
+	w := ps.at(it.lo - 1)
+	return w == "have" || w == "has" || w == "having" || w == "with" ||
+		(w == "a" || w == "an") && ps.at(it.lo-2) == "with"
 }
 
 // addPeriods adds the conditions on dates. Two calendar periods are compared.

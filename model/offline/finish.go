@@ -229,6 +229,9 @@ func (pl *plan) nameColumns() {
 			m.name = m.describe()
 		}
 		as := m.name
+		if m.since != nil {
+			as = m.agg + " " + unitTitles[m.in]
+		}
 		if pl.share {
 			as = "share of " + strings.TrimPrefix(as, "number of ") + " percent"
 		} else if currency.InName(as) == "" { // charts and copies of the rows then have it too

@@ -21,18 +21,19 @@ func TestNoOtherFigureIsGiven(t *testing.T) {
 			900), (3, 2, '2024-01-03', '2024-01-04', 'late', 360)`,
 		`INSERT INTO audits VALUES (1, 1, '2024-01-01', 3), (2, 3, '2024-01-02', 5)`)
 	for q, gold := range map[string]string{
-		"open checks":                                "SELECT 1",
-		"how many open checks are there":             "SELECT 1",
-		"how many open audits are there":             "", // "open" is no condition on them
-		"how many urgent checks are there":           "",
-		"how many checks took over 5 minutes":        "SELECT 2",
-		"rides that waited at least 5 minutes":       "SELECT 2",
-		"rides over 30 km":                           "",
-		"average duration of a check in minutes":     "", // it is in seconds
-		"how long does a ride take":                  "",
-		"how many minutes does a ride take":          "",
+		"open checks":                            "SELECT 1",
+		"how many open checks are there":         "SELECT 1",
+		"how many open audits are there":         "", // "open" is no condition on them
+		"how many urgent checks are there":       "",
+		"how many checks took over 5 minutes":    "SELECT 2",
+		"rides that waited at least 5 minutes":   "SELECT 2",
+		"rides over 30 km":                       "",
+		"average duration of a check in minutes": "", // it is in seconds
+		"how long does a ride take": "SELECT AVG(julianday(dropped_off_at) - " +
+			"julianday(picked_up_at)) FROM rides",
+		"how many minutes does a ride take":          "SELECT 50.0",
 		"how long does an audit take":                "",
-		"how long do checks take to be closed":       "",
+		"how long do checks take to be closed":       "SELECT 2.0",
 		"top 2 reasons by checks":                    "SELECT 'late', 2 UNION SELECT 'rude', 1",
 		"what is the reason for late rides":          "",
 		"most popular driver":                        "", // by rides, checks or audits

@@ -22,13 +22,13 @@ func refersToPrevious(ws []word) bool {
 			return true
 		}
 	}
-	switch first := ws[0].low; {
-	case set("and only just but now instead same sort also without excluding except by per split break as plus then " +
-		"or not top bottom order group")[first]:
+	switch ws[0].low {
+	case "and", "only", "just", "but", "now", "instead", "same", "sort", "also", "without", "excluding", "except",
+		"by", "per", "split", "break", "as", "plus", "then", "or", "not", "top", "bottom", "order", "group":
 		return len(ws) <= 12
-	case first == "what" || first == "how":
+	case "what", "how":
 		return len(ws) > 2 && ws[1].low == "about"
-	case set("show draw plot make give")[first]:
+	case "show", "draw", "plot", "make", "give":
 		return anySaid(ws, set("it that those them just only"))
 	}
 	return anySaid(ws, set("instead that those it them"))
@@ -83,7 +83,13 @@ func (p *profile) follow(q string, before *plan) (*plan, *declined, int) {
 
 // followKeyword reports whether other rules still need a keyword.
 func (ps *parser) followKeyword(i int) bool {
-	return ps.at(i) == "how" && set("many much long")[ps.at(i+1)] || set("as chart draw plot")[ps.at(i)]
+	switch ps.ws[i].low {
+	case "how":
+		return ps.at(i+1) == "many" || ps.at(i+1) == "much" || ps.at(i+1) == "long"
+	case "as", "chart", "draw", "plot":
+		return true
+	}
+	return false
 }
 
 // merge applies what a follow-up names to the previous plan.

@@ -23,6 +23,8 @@ func TestCompoundNames(t *testing.T) {
 		"how many members joined since 2020":               "SELECT COUNT(*) FROM mitglieder WHERE Eintritt >= '2020'",
 		"when did the first member join":                   "SELECT MIN(Eintritt) FROM mitglieder",
 		"how many members pay more than 80 euros":          "SELECT COUNT(*) FROM mitglieder WHERE Jahresbeitrag > 80",
+		"how many members pay less than 2 thousand":        "SELECT 4",
+		"how many members pay over 2 million":              "SELECT 0",
 		"how many members joined on 1.3.2021":              "SELECT 1",
 		"average fee of members who are still in the club": "", // "the club" does not mean all members here
 		"Who is the oldest member?": "SELECT Vorname || ' ' || Nachname, Vorname, Nachname, " +

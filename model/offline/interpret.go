@@ -358,7 +358,7 @@ func (ps *parser) chooseMeasure(pl *plan) *declined {
 			pl.measures, pl.base = []measure{m}, m.col.t
 			return nil
 		}
-		return decline("I found no column of durations that would tell how long that takes.")
+		return decline("I found no column of durations and no pair of dates that would tell how long that takes.")
 	}
 	if ps.agg == aggAvg && len(cols) == 0 && (ps.howMany >= 0 || ps.isRowsPer()) {
 		return decline("I can't average a number of rows. Ask for the number by group.")

@@ -86,8 +86,12 @@ func (ps *parser) totalColumn(i, n int) bool {
 		}) {
 		return false
 	}
-	return i+1 == len(ps.ws) || ps.ws[i+1].stop ||
-		set("by per and for in over above below each across during from since between")[ps.at(i+1)]
+	switch ps.at(i + 1) {
+	case "", "by", "per", "and", "for", "in", "over", "above", "below", "each", "across", "during", "from", "since",
+		"between":
+		return true
+	}
+	return i+1 < len(ps.ws) && ps.ws[i+1].stop
 }
 
 // isComparative reports whether "most" or "least" belongs to a comparison.
@@ -198,7 +202,7 @@ func (ps *parser) singleKeyword(i int) {
 		ps.used[i-1] = true
 	case unitRatio(unitNames[w.low], "s") > 0 && ps.at(i-1) == "many" && ps.howMany == i-2:
 		if unitNames[w.low] == "d" || anySaid(ps.ws, set("take takes took last lasts lasted")) {
-			ps.duration, ps.used[i] = true, true
+			ps.duration, ps.durationIn, ps.used[i] = true, w.sing, true
 		}
 	}
 }

@@ -432,7 +432,11 @@ func (ps *parser) context(it item) int {
 
 // isGroupWord reports whether the word at i introduces groups.
 func (ps *parser) isGroupWord(i int) bool {
-	return set("by per each every across")[ps.at(i)]
+	switch ps.at(i) {
+	case "by", "per", "each", "every", "across":
+		return true
+	}
+	return false
 }
 
 // markUsed marks the words [lo, hi) as used.

@@ -1,6 +1,7 @@
 package offline
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 )
@@ -143,37 +144,75 @@ func (ps *parser) followsRankWord(m *item) bool {
 	return ps.orderAt >= 0 && ps.orderAt < m.lo
 }
 
-// durationMeasure reads "how long is an appointment": a column of durations.
+// durationMeasure reads "how long is an appointment" and "how many days does a delivery take": a column of durations,
+// or the time between two dates.
 func (ps *parser) durationMeasure() (measure, bool) {
 	agg := ps.agg
 	if agg == "" || agg == aggCount || agg == aggSum {
 		agg = aggAvg
 	}
-	if its := ps.measureColumns(); len(its) > 0 {
-		c, ok := ps.pick(measuresOf(its[0].cols))
-		its[0].done = ok && c.isDuration()
-		return measure{agg: agg, col: c}, its[0].done
-	}
-	if slices.ContainsFunc(ps.items, func(it *item) bool { return it.kind == itColumn && it.col().role == roleDate }) {
-		return measure{}, false // the time until that date is not computed
-	}
 	near := ps.mentioned()
 	if len(near) == 0 && len(ps.p.tables) == 1 {
 		near = ps.p.tables
 	}
+	if its := ps.measureColumns(); len(its) > 0 {
+		c, ok := ps.pick(measuresOf(its[0].cols))
+		if its[0].done = ok && c.isDuration(); its[0].done {
+			return measure{agg: agg, col: c}, true
+		}
+		return measure{}, false
+	}
+	end, start, named := ps.endDate(near)
 	for _, t := range near {
+		if named {
+			break
+		}
 		if c := onlyOne(t.find(func(c *column) bool {
 			return c.isDuration() && (len(c.words) == 0 || anyOf(c.words, set("duration length")))
 		})); c != nil {
 			return measure{agg: agg, col: c}, true
 		}
 	}
-	return measure{}, false
+	if end == nil {
+		return measure{}, false
+	}
+	in := "d"
+	if u := cmp.Or(unitNames[ps.durationIn], ps.timeUnit()); u != "" {
+		in = u
+	}
+	return measure{
+		agg: agg, col: end, since: start, in: in,
+		name: agg + " " + unitTitles[in] + " from " + start.title() + " to " + end.title(),
+	}, true
 }
+
+// unitTitles are the units of time that a duration is given in.
+var unitTitles = map[string]string{"d": "days", "h": "hours", "min": "minutes", "s": "seconds"}
 
 // isDuration reports whether a column holds lengths of time.
 func (c *column) isDuration() bool {
 	return c.role == roleMeasure && (anyOf(c.words, set("duration length")) || unitRatio(c.unit(), "s") > 0)
+}
+
+// endDate returns the date at which something ended, and the one at which it began: the date that the question names,
+// or the only one in the table whose name says so.
+func (ps *parser) endDate(near []*table) (end, start *column, named bool) {
+	for _, it := range ps.items {
+		for _, c := range it.cols {
+			if start := c.t.mainDate(); it.kind == itColumn && c.role == roleDate && start != nil && start != c {
+				it.done = true
+				return c, start, true
+			}
+		}
+	}
+	for _, t := range near {
+		start := t.rowDate()
+		end := onlyOne(t.find(func(c *column) bool { return c.role == roleDate && c != start && c.means(notMain) }))
+		if start != nil && end != nil && len(t.find(func(c *column) bool { return c.role == roleDate })) == 2 {
+			return end, start, false
+		}
+	}
+	return nil, nil, false
 }
 
 // otherMeasure handles questions that name no column to compute with.
@@ -196,7 +235,7 @@ func (ps *parser) otherMeasure(pl *plan, cols, tables []*item) *declined {
 	if ps.agg == aggSum || ps.agg == aggAvg || ps.agg == aggMedian || ps.agg == aggMax || ps.agg == aggMin || spend {
 		return ps.tableMoney(pl, t, spend)
 	}
-	if ps.rankCols != nil && !(len(ps.rankCols) == 1 && ps.rankCols[0] == "@date") {
+	if ps.rankCols != nil && !(len(ps.rankCols) == 1 && ps.rankCols[0] == "@date") || ps.tenure {
 		return ps.rankedList(pl, t)
 	}
 	if d, ok := ps.dateExtreme(pl, t); ok {

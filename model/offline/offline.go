@@ -162,7 +162,7 @@ const askTool = "ask_user"
 // nobody can answer.
 func (h History) askedBack(req model.Request, options []string) (Answer, string) {
 	if c := h.Result(askTool); c != nil {
-		if which, ok := namedAlone(c.Content, options); ok && !c.Failed {
+		if which, ok := pickedOption(c.Content, options); ok && !c.Failed {
 			return Answer{}, which
 		}
 		return Answer{}, ""

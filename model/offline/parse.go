@@ -19,33 +19,35 @@ type parser struct {
 	items []*item
 	prev  *plan // of the previous question, for follow-ups
 
-	agg      string // aggregate that the words ask for
-	howMany  int    // position of "how many", or -1
-	list     bool
-	which    bool
-	share    bool
-	never    bool
-	compare  bool
-	order    int
-	orderAt  int // position of the ranking word
-	limit    int
-	rankCols []string
-	bucket   string
-	chart    string
-	duration bool
-	counts   *item // table whose rows are counted to rank another table
-	each     bool
-	who      bool            // the question asks for people
-	aged     bool            // ranked by age: oldest, youngest
-	busy     bool            // ranked by how much happened: busiest
-	conflict bool            // the question asks for both the highest and the lowest
-	named    map[*table]bool // tables that nouns of the question name
-	second   string          // a second aggregate, which the plan cannot contain
-	aggs     []aggregateAt   // all aggregates, with their positions
-	extremes bool            // highest and lowest are figures, not rankings
-	often    bool            // the question asks how often something was done
-	best     bool            // ranked by “best”, which needs a figure
-	negAt    []int
+	agg        string // aggregate that the words ask for
+	howMany    int    // position of "how many", or -1
+	list       bool
+	which      bool
+	share      bool
+	never      bool
+	compare    bool
+	order      int
+	orderAt    int // position of the ranking word
+	limit      int
+	rankCols   []string
+	bucket     string
+	chart      string
+	duration   bool
+	durationIn string // requested unit of the duration
+	counts     *item  // table whose rows are counted to rank another table
+	each       bool
+	tenure     bool
+	who        bool            // the question asks for people
+	aged       bool            // ranked by age: oldest, youngest
+	busy       bool            // ranked by how much happened: busiest
+	conflict   bool            // the question asks for both the highest and the lowest
+	named      map[*table]bool // tables that nouns of the question name
+	second     string          // a second aggregate, which the plan cannot contain
+	aggs       []aggregateAt   // all aggregates, with their positions
+	extremes   bool            // highest and lowest are figures, not rankings
+	often      bool            // the question asks how often something was done
+	best       bool            // ranked by “best”, which needs a figure
+	negAt      []int
 }
 
 // declined says why a question is not answered.
@@ -320,7 +322,11 @@ func (ps *parser) comparedNumber(i, n int) bool {
 	if _, ok := asYear(ps.ws[i]); !ok {
 		return false
 	}
-	return set("than over above below under least exceeding top < > = >= <=")[ps.at(i-1)]
+	switch ps.at(i - 1) {
+	case "than", "over", "above", "below", "under", "least", "exceeding", "top", "<", ">", "=", ">=", "<=":
+		return true
+	}
+	return false
 }
 
 // rule is a phrase and its meaning.
@@ -379,8 +385,9 @@ func byColumns(names string) func(*parser) {
 	return func(ps *parser) { ps.rankCols = strings.Fields(names) }
 }
 
-func byUse(ps *parser)  { ps.busy = true }
-func byBest(ps *parser) { ps.best = true }
+func byUse(ps *parser)    { ps.busy = true }
+func byBest(ps *parser)   { ps.best = true }
+func byTenure(ps *parser) { ps.tenure = true }
 
 // setPercent asks for shares, unless the percent sign is the unit of a number in a comparison: "a refund over 3%".
 func setPercent(ps *parser, i int) {
@@ -413,6 +420,7 @@ var rules = slices.Concat(
 	phrases(setCompare, "compare, compared, versus, vs, comparison"),
 	phrases(setOrder(1), "from lowest to highest, from smallest to largest, lowest first, smallest first, ascending"),
 	phrases(setOrder(-1), "from highest to lowest, from largest to smallest, highest first, largest first, descending"),
+	phrases(setRank(1, byTenure), "with us the longest, with us longest"),
 	phrases(setRank(-1, byColumns("@date")), "most recently, most recent"),
 	phrases(setRank(-1, byColumns(priceNames)), "most expensive, most costly"),
 	phrases(setRank(1, byColumns(priceNames)), "least expensive"),

@@ -75,6 +75,8 @@ type measure struct {
 	agg     string
 	col     *column
 	times   *column // col * times
+	since   *column // time from since to col
+	in      string  // unit of that time: d, h, min or s
 	entity  *table  // counted: rows of this table, each once
 	per     *table  // averaged over rows of this table
 	name    string  // in words
@@ -194,7 +196,7 @@ func (pl *plan) columns() []*column {
 		}
 	}
 	for _, m := range pl.measures {
-		add(m.col, m.times)
+		add(m.col, m.times, m.since)
 	}
 	for _, d := range pl.dims {
 		add(d.col)

@@ -431,7 +431,15 @@ func (t *table) scanValues(ctx context.Context, src source.Source, from string) 
 	return nil
 }
 
-func asInt(v any) int64 { return int64(asFloat(v)) }
+func asInt(v any) int64 {
+	switch n := v.(type) {
+	case int64:
+		return n
+	case float64:
+		return int64(n)
+	}
+	return 0
+}
 
 // asFloat returns a number of a result, whose decimals are texts. It is 0 for anything else.
 func asFloat(v any) float64 {

@@ -14,6 +14,9 @@ func (ps *parser) rankedList(pl *plan, t *table) *declined {
 		return decline("I could not tell what to rank.")
 	}
 	c := t.rankColumn(ps.rankCols)
+	if c == nil && ps.tenure {
+		c = t.mainDate()
+	}
 	if c == nil {
 		return decline("There is no column in %s to rank by that.", t.title())
 	}

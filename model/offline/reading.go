@@ -43,6 +43,9 @@ func (r *reading) words() string {
 	var by []string
 	for _, d := range pl.dims {
 		name := d.name
+		if d.col != nil && d.bucket == "" && pl.p != nil && pl.p.namesakes(d.col) {
+			name += " of " + d.col.t.title()
+		}
 		if d.bucket != "" {
 			name += " of " + d.col.title()
 		}
@@ -69,6 +72,14 @@ func (r *reading) words() string {
 		parts = append(parts, "the first "+strconv.Itoa(pl.limit))
 	}
 	return strings.Join(append(parts, pl.notes...), " · ")
+}
+
+// namesakes reports whether another table has a column with the same name.
+func (p *profile) namesakes(c *column) bool {
+	return slices.ContainsFunc(p.tables, func(t *table) bool {
+		o := t.col(c.name)
+		return t != c.t && o != nil && o.role == c.role
+	})
 }
 
 // reading returns a measure with the columns it uses.

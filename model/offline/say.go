@@ -348,7 +348,7 @@ func (w *Writer) writeFigure(pl *plan, res Result) {
 		w.say(verb, "**", number, "** "+m.countedTable(pl).counted(f))
 	case m.agg == aggDistinct:
 		w.say("There are **", number, "** different ", label(manyOf(m.col.title())))
-	case m.col != nil && m.col.role == roleDate:
+	case m.col != nil && m.col.role == roleDate && m.since == nil:
 		which := map[string]string{aggMin: "earliest ", aggMax: "latest "}[m.agg]
 		w.say("The "+which, label(m.col.title()), " is **", number, "**")
 	default:
@@ -573,7 +573,8 @@ func chartFor(pl *plan, res Result) (map[string]any, bool) {
 		pl.chart == "none" || res.Count < 2 || len(res.Columns) < 2 {
 		return nil, false
 	}
-	if c := pl.measures[0].col; c != nil && c.role == roleDate && pl.measures[0].agg != aggDistinct {
+	if c := pl.measures[0].col; c != nil && c.role == roleDate && pl.measures[0].since == nil &&
+		pl.measures[0].agg != aggDistinct {
 		return nil, false // a bar cannot show a date
 	}
 	kind := "bar"

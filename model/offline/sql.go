@@ -223,17 +223,36 @@ func (w *sqlWriter) joinTo(t *table) {
 		}
 		w.joined[e.to.t] = true
 		kind := " JOIN "
-		if w.pl.keepsUnmatched() {
+		if w.pl.keepsUnmatched() && (e.from.nullable || w.joinedLeft(e.from.t)) {
 			kind = " LEFT JOIN "
 		}
 		w.joins = append(w.joins, kind+e.to.t.from()+alias(w.dialect, e.to.t)+" ON "+w.col(e.to)+" = "+w.col(e.from))
 	}
 }
 
+func (w *sqlWriter) joinedLeft(t *table) bool {
+	for _, j := range w.joins {
+		if strings.HasPrefix(j, " LEFT JOIN "+t.from()) {
+			return true
+		}
+	}
+	return false
+}
+
 // value returns the expression of a measure without its aggregate.
 func (w *sqlWriter) value(m measure) string {
-	if m.times != nil {
+	switch {
+	case m.times != nil:
 		return w.col(m.times) + " * " + w.col(m.col)
+	case m.since != nil:
+		days := w.dialect.Elapsed.Of(w.col(m.since), w.col(m.col))
+		if m.col.stamp && m.since.stamp {
+			days = w.dialect.ElapsedTime.Of(w.moment(m.since), w.moment(m.col))
+		}
+		if m.in == "d" {
+			return days
+		}
+		return formatNumber(unitRatio("d", m.in)) + " * (" + days + ")"
 	}
 	return w.col(m.col)
 }
@@ -255,10 +274,14 @@ func (w *sqlWriter) measure(m measure) string {
 
 func (w *sqlWriter) tables() []*table {
 	var ts []*table
-	for _, c := range slices.Concat(w.pl.columns(), w.pl.show) {
-		ts = append(ts, c.t)
+	add := func(c *column) {
+		if c != nil {
+			ts = append(ts, c.t)
+		}
 	}
 	for _, m := range w.pl.measures {
+		add(m.col)
+		add(m.times)
 		if m.entity != nil && m.entity != w.pl.base && w.pl.base.refTo(m.entity) == m.entity.key {
 			ts = append(ts, m.entity)
 		}
@@ -267,9 +290,17 @@ func (w *sqlWriter) tables() []*table {
 		}
 	}
 	for _, d := range w.pl.dims {
-		if d.entity != nil {
+		if d.col != nil {
+			add(d.col)
+		} else {
 			ts = append(ts, d.entity)
 		}
+	}
+	for _, f := range append(append([]filter{}, w.pl.filters...), w.pl.shareOf...) {
+		add(f.col)
+	}
+	for _, c := range w.pl.show {
+		add(c)
 	}
 	return ts
 }

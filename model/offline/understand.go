@@ -92,7 +92,7 @@ func (pn *Planner) understand(ctx context.Context, sources []string, questions [
 // chosen returns the question that askWhich asked about, with the source that the next question names, or the next
 // question itself if it is about something else.
 func (r *reading) chosen(next turn) turn {
-	if name, ok := namedAlone(next.text, r.choice.options()); ok {
+	if name, ok := pickedOption(next.text, r.choice.options()); ok {
 		return turn{r.question, name}
 	}
 	return next

@@ -55,3 +55,14 @@ func (f *filter) inUnitOf(c *column) *declined {
 	f.num, f.num2, f.unit = f.num*ratio, f.num2*ratio, ""
 	return nil
 }
+
+// timeUnit returns the unit in which the question wants a duration, or "".
+func (ps *parser) timeUnit() string {
+	for k := range ps.ws {
+		if u := unitNames[ps.at(k)]; unitRatio(u, "s") > 0 && (!ps.used[k] || u == "d") && !ps.isUnitOfNumber(k) {
+			ps.used[k] = true
+			return u
+		}
+	}
+	return ""
+}
