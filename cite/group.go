@@ -103,6 +103,7 @@ func (r *resolver) groups(k int) []rowGroup {
 			add(b.table, b.rows)
 		}
 	}
+	r.addHalves(n, add)
 	out = append(out, r.topGroups(k)...)
 	together := r.sentenceHasCue(n, groupCues)
 	if together {
@@ -154,6 +155,38 @@ func rowSpan(from, to int) []int32 {
 		out = append(out, int32(i))
 	}
 	return out
+}
+
+// addHalves adds the half of a series that the text names: "in the first half of the year".
+func (r *resolver) addHalves(n *numeral, add func(int, []int32)) {
+	p := r.prose
+	for i := n.from - 1; i > max(0, n.from-14) && p.tokens[i].sentence == p.tokens[n.from].sentence; i-- {
+		if p.low(i) != "half" || p.low(i-1) != "first" && p.low(i-1) != "second" {
+			continue
+		}
+		for t := len(r.tables) - 1; t >= 0; t-- {
+			total := len(r.tables[t].rows)
+			switch {
+			case total%2 != 0 || !r.isSeries(t):
+			case p.low(i-1) == "first":
+				add(t, rowSpan(0, total/2))
+			default:
+				add(t, rowSpan(total/2, total))
+			}
+		}
+		return
+	}
+}
+
+// isSeries reports whether the rows of a result are in order of time.
+func (r *resolver) isSeries(t int) bool {
+	tab := &r.tables[t]
+	if len(tab.rows) < 2 || len(tab.cols) == 0 {
+		return false
+	}
+	c := &tab.cols[0]
+	return c.role == roleDate || c.key && c.role == roleNumber && tab.ordered ||
+		c.role == roleText && hasAny(c.words, periodNames) && c.unique && tab.ordered
 }
 
 // topOrBottom reports whether the number counts the first rows of an order ("top 3", "the three busiest") or the last

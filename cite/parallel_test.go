@@ -1,6 +1,7 @@
 package cite_test
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/footnotehq/footnote"
@@ -86,6 +87,33 @@ func TestRateIsConvertedToUnitOfText(t *testing.T) {
 	} {
 		if got[text] != want {
 			t.Errorf("formula of %s = %q, want %q", text, got[text], want)
+		}
+	}
+}
+
+// TestHalvesAndRangesOfMonths checks that the half of a year and a range of months mean their rows.
+func TestHalvesAndRangesOfMonths(t *testing.T) {
+	table := cite.Table{ID: "r1", SQL: "SELECT month, revenue FROM sales ORDER BY month", RowCount: 6,
+		Result: footnote.Result{Columns: []footnote.Column{
+			{Name: "month", Kind: footnote.KindText}, {Name: "revenue", Kind: footnote.KindInteger},
+		}}}
+	for i, revenue := range []int64{1310, 1475, 1522, 1608, 1733, 1890} {
+		table.Result.Rows = append(table.Result.Rows, []any{fmt.Sprintf("2026-%02d", i+1), revenue})
+	}
+	for text, want := range map[string]string{
+		"Revenue in the first half was 4,307 in total.":           "sum(r1[0,1,2].revenue)",
+		"Revenue in the second half was 5,231 in total.":          "sum(r1[3,4,5].revenue)",
+		"Revenue from February to April 2026 was 4,605 in total.": "sum(r1[1,2,3].revenue)",
+		"Revenue in the first half was 5,231 in total.":           "",
+	} {
+		got := ""
+		for figure, formula := range formulas(t, text, table) {
+			if len(figure) == 5 {
+				got = formula
+			}
+		}
+		if got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
 		}
 	}
 }
