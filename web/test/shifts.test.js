@@ -143,12 +143,13 @@ async function conversations() {
 const slow = { offline: false, latency: 200, downloadThroughput: 400_000, uploadThroughput: 100_000 };
 
 // Every width with both networks takes two minutes; npm run test-long does that.
-const opened = process.env.SHIFTS === "all"
-  ? viewports.flatMap((v) => ["fast", "slow"].map((network) => [v, network]))
-  : [
-      [viewports[0], "fast"],
-      [phone, "slow"],
-    ];
+const opened =
+  process.env.SHIFTS === "all"
+    ? viewports.flatMap((v) => ["fast", "slow"].map((network) => [v, network]))
+    : [
+        [viewports[0], "fast"],
+        [phone, "slow"],
+      ];
 
 test("nothing moves while a conversation opens by its address", async (t) => {
   const { context, addresses } = await conversations();
