@@ -73,13 +73,17 @@ func (pn *Planner) suggestions(ctx context.Context, name string) ([]string, erro
 		return nil, err
 	}
 	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.hints == nil {
-		if p.hints, err = p.testedSuggestions(ctx, src); err != nil {
+	hints := p.hints
+	p.mu.Unlock()
+	if hints == nil { // not under the lock: the statements may be slow, and others must be able to give up
+		if hints, err = p.testedSuggestions(ctx, src); err != nil {
 			return nil, err
 		}
+		p.mu.Lock()
+		p.hints = hints
+		p.mu.Unlock()
 	}
-	return slices.Clone(p.hints), nil
+	return slices.Clone(hints), nil
 }
 
 // testedSuggestions returns the candidate questions that the planner understands and that have an answer.
