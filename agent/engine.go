@@ -232,8 +232,26 @@ func (e *Engine) every(interval time.Duration, do func()) {
 
 // logOf returns the log for lines about a run. Ids that are unknown are left out.
 func (e *Engine) logOf(o footnote.Origin) *slog.Logger {
-	return slog.New(e.opts.Logger.Handler().WithAttrs(o.LogAttrs()))
+	return slog.New(originHandler{e.opts.Logger.Handler(), o})
 }
+
+// originHandler adds the ids of an origin to lines. It does so line by line, because few runs have any, and a handler
+// may have much to do for attributes of its own.
+type originHandler struct {
+	slog.Handler
+	origin footnote.Origin
+}
+
+func (h originHandler) with() slog.Handler { return h.Handler.WithAttrs(h.origin.LogAttrs()) }
+
+// Handle implements slog.Handler.
+func (h originHandler) Handle(ctx context.Context, line slog.Record) error { return h.with().Handle(ctx, line) }
+
+// WithAttrs implements slog.Handler.
+func (h originHandler) WithAttrs(attrs []slog.Attr) slog.Handler { return h.with().WithAttrs(attrs) }
+
+// WithGroup implements slog.Handler.
+func (h originHandler) WithGroup(name string) slog.Handler { return h.with().WithGroup(name) }
 
 // onPanic logs a panic of code that is not ours, and calls then. It must be deferred.
 func onPanic(log *slog.Logger, message string, then func(p any), attrs ...any) {
