@@ -233,7 +233,8 @@ func visits(n int) []byte {
 	out := []byte("id,city,visited_on,minutes,amount\n")
 	cities := []string{"Basel", "Bern", "Chur", "Geneva", "Zug"}
 	for i := range n {
-		out = fmt.Appendf(out, "%d,%s,2026-%02d-%02d,%d,%d.%02d\n", i, cities[i*7%5], i%12+1, i%28+1, i%90, i%400, i%100)
+		out = fmt.Appendf(out, "%d,%s,2026-%02d-%02d,%d,%d.%02d\n", i, cities[i*7%5], i%12+1, i%28+1, i%90, i%400,
+			i%100)
 	}
 	return out
 }

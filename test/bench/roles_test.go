@@ -79,8 +79,8 @@ func newProxy(upstream string) (http.Handler, error) {
 	}), nil
 }
 
-// newDurable returns the proxy that also commits a row with each request, and shows nothing of the answer before the row
-// is on disk. Requests that wait at the same time share a transaction.
+// newDurable returns the proxy that also commits a row with each request, and shows nothing of the answer before the
+// row is on disk. Requests that wait at the same time share a transaction.
 func newDurable(upstream, file string) (http.Handler, error) {
 	proxy, err := newProxy(upstream)
 	if err != nil {
