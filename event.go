@@ -276,6 +276,8 @@ type Answered struct {
 	Cites      []Cite          `json:"footnotes"`
 	Unresolved []Unresolved    `json:"unresolved,omitempty"`
 	Chart      json.RawMessage `json:"chart,omitempty"`
+	// Verified lists the results behind the answer that verified queries returned.
+	Verified []VerifiedResult `json:"verified,omitempty"`
 }
 
 // Titled names the conversation. Auto is set when no person chose the title; the usage is that of the model call that

@@ -104,6 +104,24 @@ type StoredResult struct {
 	RowCount  int      `json:"row_count"` // rows of the query; the chunks of a client's result may hold fewer
 	Truncated bool     `json:"truncated,omitempty"`
 	Chunks    []Chunk  `json:"chunks,omitempty"`
+	// Verified is set if the rows come from the very text of a verified query, run for a question that it answers.
+	Verified *Verified `json:"verified,omitempty"`
+}
+
+// Verified says which verified query returned a result: a statement that a person has checked as the answer to a
+// question.
+type Verified struct {
+	Query    string `json:"query"`    // its name
+	Question string `json:"question"` // the question that it answers, with its values
+	By       string `json:"by"`       // the person who verified it
+	On       string `json:"on"`       // the day, 2006-01-02
+	Digest   Digest `json:"digest"`   // of the statement as it was verified
+}
+
+// VerifiedResult is a result behind an answer that a verified query returned.
+type VerifiedResult struct {
+	Result string `json:"result"` // such as r1
+	Verified
 }
 
 // Kept returns the number of rows in the chunks.
