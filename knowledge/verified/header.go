@@ -49,7 +49,9 @@ func Load(files fs.FS, folder string) (*Set, error) {
 		return nil, err
 	}
 	if len(names) > maxQueries {
-		return nil, &Fault{File: folder, Text: fmt.Sprintf("it has %d files; at most %d are read", len(names), maxQueries)}
+		return nil, &Fault{
+			File: folder, Text: fmt.Sprintf("it has %d files; at most %d are read", len(names), maxQueries),
+		}
 	}
 	var queries []*Query
 	var errs []error
@@ -162,7 +164,8 @@ func (r *reader) entry(line int, comment string) {
 	key, value, ok := strings.Cut(comment, ":")
 	key, value = strings.ToLower(strings.TrimSpace(key)), strings.TrimSpace(value)
 	if !ok || value == "" {
-		r.fault(line, "the header has lines such as \"-- author: Ann\"; put other comments behind the first line of SQL")
+		r.fault(line, "the header has lines such as \"-- author: Ann\"; put other comments behind the first line of "+
+			"SQL")
 		return
 	}
 	if r.lines[key] > 0 && !slices.Contains(repeated, key) {

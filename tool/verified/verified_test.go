@@ -116,7 +116,9 @@ func TestBadge(t *testing.T) {
 		"by name":             {"Orders in 2026-03", byName, true},
 		"another month":       {"Orders in 2026-04", byName, false},
 		"a near miss by name": {"Orders in March 2026 without returns", byName, false},
-		"a near miss changed": {"Orders in March 2026 by city", map[string]any{"question": "Orders in March 2026"}, false},
+		"a near miss changed": {
+			"Orders in March 2026 by city", map[string]any{"question": "Orders in March 2026"}, false,
+		},
 		"an earlier question": {"And in the month before?", map[string]any{"question": "Orders in May 2025"}, false},
 	} {
 		out := ask(t, &bound{}, c.question, c.in)
