@@ -8,6 +8,7 @@ import (
 	"math"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // The kinds a column can have. They define how to read its cells, not what the database calls the type.
@@ -116,6 +117,15 @@ type Verified struct {
 	By       string `json:"by"`       // the person who verified it
 	On       string `json:"on"`       // the day, 2006-01-02
 	Digest   Digest `json:"digest"`   // of the statement as it was verified
+}
+
+// String returns the badge: verified by Ann on 2 November 2026.
+func (v Verified) String() string {
+	day := v.On
+	if t, err := time.Parse(time.DateOnly, v.On); err == nil {
+		day = t.Format("2 January 2006")
+	}
+	return "verified by " + v.By + " on " + day
 }
 
 // VerifiedResult is a result behind an answer that a verified query returned.

@@ -309,6 +309,9 @@ func (s *screen) footnotes(a *answerJSON) {
 	for _, u := range a.Unresolved {
 		fmt.Fprintf(s.out, "[?] %s has no footnote: %s\n", safeText(u.Text), safeText(u.Reason))
 	}
+	for _, v := range a.Verified {
+		fmt.Fprintf(s.out, "[✓] %s: %s\n", safeText(v.Question), safeText(v.String()))
+	}
 	fmt.Fprintf(s.out, "%s · footnote verify %s\n", a.Usage.Model, a.Conversation)
 }
 

@@ -20,11 +20,12 @@ type verifyCmd struct {
 
 // verdict is the result of verify for one answer.
 type verdict struct {
-	Seq        int64                 `json:"seq"`
-	Answer     string                `json:"answer"`
-	Footnotes  []footnote.Cite       `json:"footnotes"`
-	Unresolved []footnote.Unresolved `json:"unresolved"`
-	Problems   []problem             `json:"problems"`
+	Seq        int64                     `json:"seq"`
+	Answer     string                    `json:"answer"`
+	Footnotes  []footnote.Cite           `json:"footnotes"`
+	Unresolved []footnote.Unresolved     `json:"unresolved"`
+	Verified   []footnote.VerifiedResult `json:"verified,omitempty"`
+	Problems   []problem                 `json:"problems"`
 }
 
 type problem struct {
@@ -120,7 +121,8 @@ func verify(ctx context.Context, log store.Store, id string) (verdicts, error) {
 			stored = &b.Result
 		case footnote.Answered:
 			v := verdict{
-				Seq: ev.Seq, Answer: b.Text, Footnotes: b.Cites, Unresolved: b.Unresolved, Problems: []problem{},
+				Seq: ev.Seq, Answer: b.Text, Footnotes: b.Cites, Unresolved: b.Unresolved, Verified: b.Verified,
+				Problems: []problem{},
 			}
 			if v.Unresolved == nil {
 				v.Unresolved = []footnote.Unresolved{}

@@ -68,6 +68,7 @@ type answer struct {
 	Text, Chart template.HTML
 	Footnotes   []note
 	Open        []string // numbers without a footnote
+	Verified    []footnote.VerifiedResult
 }
 
 // note is a footnote: its text and its target.
@@ -80,6 +81,7 @@ type note struct {
 
 type shownResult struct {
 	ID, Source, SQL, By string
+	Verified            *footnote.Verified
 	Count               int
 	Left                int // number of rows not shown
 	Truncated           bool
@@ -187,7 +189,7 @@ func (d *document) result(res footnote.StoredResult, by string) error {
 	}
 	shown := &shownResult{
 		ID: res.ID, Source: res.Source, SQL: res.SQL, By: by, Count: res.RowCount, Left: res.RowCount - len(rows),
-		Truncated: res.Truncated, raw: rows,
+		Truncated: res.Truncated, Verified: res.Verified, raw: rows,
 	}
 	if shown.Source == "client" {
 		shown.Source = "in the browser"
@@ -276,6 +278,7 @@ func (d *document) answer(seq int64, b footnote.Answered) *answer {
 	}
 	a.Text = render(b.Text, marks)
 	a.Chart = d.draw(b.Chart)
+	a.Verified = b.Verified
 	return a
 }
 
