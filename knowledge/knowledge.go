@@ -16,6 +16,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/footnotehq/footnote/knowledge/verified"
 )
 
 // The bounds of a folder. A folder that exceeds one is faulty.
@@ -38,6 +40,7 @@ type Context struct {
 	Digest   string
 	Glossary string // free text; it is for everybody who may ask
 	Model    Model
+	Verified *verified.Set
 	files    map[string][]byte
 }
 
@@ -111,6 +114,7 @@ func Read(fsys fs.FS) (*Context, error) {
 	var faults Faults
 	c.Glossary = checkGlossary(files[GlossaryFile], &faults)
 	c.Model = readModel(files[ModelFile], &faults)
+	c.Verified = readVerified(files, &faults)
 	if err := faults.err(); err != nil {
 		return nil, err
 	}
@@ -160,10 +164,10 @@ func skip(entry fs.DirEntry) error {
 	return nil
 }
 
-const knownNames = "it has " + GlossaryFile + " and " + ModelFile
+const knownNames = "it has " + GlossaryFile + ", " + ModelFile + " and " + VerifiedFolder + "/*.sql"
 
 // known reports whether a context has a file at a path.
-func known(path string) bool { return path == GlossaryFile || path == ModelFile }
+func known(path string) bool { return path == GlossaryFile || path == ModelFile || isVerified(path) }
 
 // readFile reads a regular file of at most limit bytes.
 func readFile(fsys fs.FS, path string, limit int) ([]byte, error) {

@@ -60,29 +60,31 @@ type App struct {
 	rowsPerUser bool             // one of their engines has RowsPerUser
 	catalog     *catalog.Catalog
 	knowledge   *knowledge.Watcher // nil when no context folder is configured
-	access      *access.Rules      // nil: everyone may use everything
-	usage       *usage.Totals
-	ledger      *ledger.Ledger
-	cache       *cache.Cache // results of tools; nil when caching is off
-	planner     *offline.Planner
-	model       model.Model
-	check       func(context.Context) error // checks that the model's server responds
-	store       store.Store
-	hub         *hub.Hub
-	metrics     *telemetry.Metrics
-	traces      *telemetry.Traces // nil when runs are not traced
-	assistants  []*agent.Assistant
-	assistant   *agent.Assistant      // the default one
-	workspaces  *workspace.Workspaces // nil when no folder is configured for them
-	modules     []*module.Opened
-	unconfined  error         // why the coder cannot run commands; nil when it can
-	relay       *relay.Relay  // nil when no other server shares the store
-	engine      *agent.Engine // nil when this process drives no runs
-	ring        *apikey.Ring  // the API keys in the store
-	opened      atomic.Pointer[opened]
-	inbox       audit.Inbox  // for the audit: what the log does not hold
-	audit       *audit.Audit // nil when this process drives no runs
-	closers     []func() error
+	// offersVerified is set if the context had verified queries at the start.
+	offersVerified bool
+	access         *access.Rules // nil: everyone may use everything
+	usage          *usage.Totals
+	ledger         *ledger.Ledger
+	cache          *cache.Cache // results of tools; nil when caching is off
+	planner        *offline.Planner
+	model          model.Model
+	check          func(context.Context) error // checks that the model's server responds
+	store          store.Store
+	hub            *hub.Hub
+	metrics        *telemetry.Metrics
+	traces         *telemetry.Traces // nil when runs are not traced
+	assistants     []*agent.Assistant
+	assistant      *agent.Assistant      // the default one
+	workspaces     *workspace.Workspaces // nil when no folder is configured for them
+	modules        []*module.Opened
+	unconfined     error         // why the coder cannot run commands; nil when it can
+	relay          *relay.Relay  // nil when no other server shares the store
+	engine         *agent.Engine // nil when this process drives no runs
+	ring           *apikey.Ring  // the API keys in the store
+	opened         atomic.Pointer[opened]
+	inbox          audit.Inbox  // for the audit: what the log does not hold
+	audit          *audit.Audit // nil when this process drives no runs
+	closers        []func() error
 }
 
 // Options hold the settings that are not part of the configuration.
@@ -297,7 +299,7 @@ const maxPrices = 16 << 20
 
 // connect creates the configured model.
 func (a *App) connect() error {
-	a.planner = offline.New(offline.Options{Catalog: a.catalog})
+	a.planner = offline.New(offline.Options{Catalog: a.catalog, Verified: a.verifiedQueries})
 	if a.cfg.Upstream == config.Offline {
 		a.model = a.planner
 		a.check = func(context.Context) error { return nil }
@@ -371,6 +373,7 @@ func (a *App) opening(ctx context.Context, p footnote.Principal, asked []string)
 	fresh := &opened{version: version, Opening: agent.Opening{
 		System: prompt.Blocks(prompt.Build(prompt.Options{
 			Glossary: words.Glossary, Sources: described, Charts: true, Results: a.calculator != nil,
+			Verified: a.offersVerified,
 		})),
 		Sources: names, Context: words.Digest,
 	}}

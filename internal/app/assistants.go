@@ -26,6 +26,7 @@ import (
 	"github.com/footnotehq/footnote/tool/query"
 	"github.com/footnotehq/footnote/tool/schema"
 	"github.com/footnotehq/footnote/tool/search"
+	"github.com/footnotehq/footnote/tool/verified"
 )
 
 // allAssistants returns the assistants of the process, the default one first.
@@ -90,6 +91,9 @@ func (a *App) policy() agent.Policy {
 // analyst returns the assistant that answers from the sources.
 func (a *App) analyst(ctx context.Context) (*agent.Assistant, error) {
 	var tools []tool.Tool
+	if a.offersVerified {
+		tools = append(tools, verified.New(verified.Options{Queries: a.verifiedQueries, Sources: a.catalog}))
+	}
 	tools = append(tools, query.New(query.Options{Sources: a.catalog})...)
 	tools = append(tools, profile.New(profile.Options{Sources: a.catalog})...)
 	if a.calculator != nil {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/footnotehq/footnote/knowledge"
+	"github.com/footnotehq/footnote/knowledge/verified"
 )
 
 // openKnowledge reads the folder of the company's context and watches it until Close.
@@ -16,7 +17,7 @@ func (a *App) openKnowledge(ctx context.Context) error {
 	if err != nil {
 		return contextError(a.cfg.Context, err)
 	}
-	a.knowledge = w
+	a.knowledge, a.offersVerified = w, len(w.Current().Verified.All()) > 0
 	a.onClose(w.Close)
 	return nil
 }
@@ -43,3 +44,6 @@ func (a *App) words() *knowledge.Context {
 	}
 	return a.knowledge.Current()
 }
+
+// verifiedQueries returns the verified queries of the version in use.
+func (a *App) verifiedQueries() *verified.Set { return a.words().Verified }

@@ -3,7 +3,6 @@ package verified
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"path"
 	"regexp"
 	"slices"
@@ -17,8 +16,7 @@ import (
 
 // Limits of a set and of each query.
 const (
-	maxQueries    = 500
-	maxFile       = 64 << 10
+	maxSQL        = 64 << 10
 	maxWordings   = 50
 	maxWording    = 500 // bytes
 	maxParameters = 8
@@ -42,56 +40,8 @@ func (f *Fault) Error() string {
 	return fmt.Sprintf("%s:%d: %s", f.File, f.Line, f.Text)
 }
 
-// Load reads all files *.sql of a folder, which need not exist. The error joins every Fault that was found.
-func Load(files fs.FS, folder string) (*Set, error) {
-	names, err := fs.Glob(files, path.Join(folder, "*.sql"))
-	if err != nil {
-		return nil, err
-	}
-	if len(names) > maxQueries {
-		return nil, &Fault{
-			File: folder, Text: fmt.Sprintf("it has %d files; at most %d are read", len(names), maxQueries),
-		}
-	}
-	var queries []*Query
-	var errs []error
-	for _, name := range names {
-		text, err := read(files, name)
-		if err != nil {
-			errs = append(errs, err)
-			continue
-		}
-		q, err := Parse(name, text)
-		if err != nil {
-			errs = append(errs, err)
-			continue
-		}
-		queries = append(queries, q)
-	}
-	if err := errors.Join(errs...); err != nil {
-		return nil, err
-	}
-	return New(folder, queries)
-}
-
-// read returns a file of at most maxFile bytes.
-func read(files fs.FS, name string) (string, error) {
-	info, err := fs.Stat(files, name)
-	if err != nil {
-		return "", &Fault{File: name, Text: err.Error()}
-	}
-	if info.Size() > maxFile {
-		return "", &Fault{File: name, Text: fmt.Sprintf("it has more than %d bytes", maxFile)}
-	}
-	data, err := fs.ReadFile(files, name)
-	if err != nil {
-		return "", &Fault{File: name, Text: err.Error()}
-	}
-	return string(data), nil
-}
-
-// New returns the set of some queries. It refuses two queries that could match the same question for the same reader.
-func New(folder string, queries []*Query) (*Set, error) {
+// New returns the set of some queries. It refuses two queries of a source that would match the same question.
+func New(queries []*Query) (*Set, error) {
 	s := &Set{queries: slices.Clone(queries)}
 	slices.SortFunc(s.queries, func(a, b *Query) int { return strings.Compare(a.Name, b.Name) })
 	var errs []error
@@ -101,7 +51,7 @@ func New(folder string, queries []*Query) (*Set, error) {
 			key := q.Source + "\x00" + w.shape(q.Parameters)
 			if other := taken[key]; other != nil && other != q {
 				errs = append(errs, &Fault{
-					File: path.Join(folder, q.Name+".sql"),
+					File: q.File,
 					Text: fmt.Sprintf("its wording %q is also one of %s; each wording needs one meaning", w.text,
 						other.Name),
 				})
@@ -127,7 +77,7 @@ func (r *reader) fault(line int, format string, args ...any) {
 
 // Parse reads one file. The error joins every Fault in it.
 func Parse(file, text string) (*Query, error) {
-	r := &reader{file: file, lines: map[string]int{}}
+	r := &reader{file: file, query: Query{File: file}, lines: map[string]int{}}
 	if r.query.Name = strings.TrimSuffix(path.Base(file), ".sql"); !goodName.MatchString(r.query.Name) {
 		r.fault(0, "its name must be of small letters, digits and _, and begin with a letter")
 	}
@@ -278,8 +228,8 @@ func (r *reader) check(sql int) {
 		r.fault(r.lines["paraphrase"], "it has more than %d wordings", maxWordings)
 		return
 	}
-	if q.SQL == "" {
-		r.fault(0, "there is no SQL behind its header")
+	if q.SQL == "" || len(q.SQL) > maxSQL {
+		r.fault(0, "behind its header must be SQL of at most %d bytes", maxSQL)
 	} else if n, err := placeholder.Count(q.SQL); err != nil {
 		r.fault(sql, "%v", err)
 	} else if n != len(q.Parameters) {

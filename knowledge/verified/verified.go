@@ -26,7 +26,8 @@ import (
 
 // Query is a verified query.
 type Query struct {
-	Name        string // of its file, without .sql
+	File        string
+	Name        string // of the file, without .sql
 	Question    string
 	Paraphrases []string // further wordings
 	Parameters  []Parameter

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"testing/fstest"
 	"time"
 
 	"github.com/footnotehq/footnote"
@@ -46,12 +45,17 @@ SELECT $1, $2, $3`
 
 func set(t *testing.T) *verified.Set {
 	t.Helper()
-	s, err := verified.Load(fstest.MapFS{
-		"verified/revenue_in_month.sql": {Data: []byte(revenue)},
-		"verified/orders_over.sql":      {Data: []byte(orders)},
-		"verified/customer_orders.sql":  {Data: []byte(customer)},
-		"verified/readme.txt":           {Data: []byte("not a query")},
-	}, "verified")
+	var queries []*verified.Query
+	for name, text := range map[string]string{
+		"revenue_in_month": revenue, "orders_over": orders, "customer_orders": customer,
+	} {
+		q, err := verified.Parse("verified/"+name+".sql", text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		queries = append(queries, q)
+	}
+	s, err := verified.New(queries)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -180,11 +184,12 @@ func TestNearest(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		q.Paraphrases = nil
 		queries = append(queries, q)
 	}
-	if _, err := verified.New("verified", queries); err == nil {
-		t.Error("ten queries may share a paraphrase")
+	_, err := verified.New(queries)
+	if err == nil || !strings.Contains(err.Error(), "verified/q9.sql: its wording \"How much did we sell in {month}?\" is "+
+		"also one of q8") {
+		t.Errorf("ten queries may share a paraphrase: %v", err)
 	}
 }
 
@@ -210,7 +215,7 @@ func TestFaults(t *testing.T) {
 	}
 	for want, text := range map[string]string{
 		"verified/q.sql: its header lacks author":                      change("-- author: Ann\n", ""),
-		"verified/q.sql: there is no SQL":                              revenue[:strings.Index(revenue, "SELECT")],
+		"verified/q.sql: behind its header must be SQL":                revenue[:strings.Index(revenue, "SELECT")],
 		"verified/q.sql: it is not UTF-8":                              change("Ann", "\xff"),
 		`verified/q.sql:5: "owner" is not a key`:                       change("source", "owner"),
 		"verified/q.sql:7: the date \"2 November\"":                    change("date: 2026-11-02", "date: 2 November"),
@@ -239,18 +244,6 @@ func TestFaults(t *testing.T) {
 	if _, err := verified.Parse("verified/My Query.sql", revenue); err == nil {
 		t.Error("a name with spaces is accepted")
 	}
-	_, err := verified.Load(fstest.MapFS{
-		"v/a.sql": {Data: []byte(revenue)}, "v/b.sql": {Data: []byte("SELECT 1")},
-		"v/c.sql": {Data: make([]byte, 100_000)},
-	}, "v")
-	if err == nil || !strings.Contains(err.Error(), "v/b.sql: its header lacks question") ||
-		!strings.Contains(err.Error(), "v/c.sql: it has more than") {
-		t.Errorf("%v", err)
-	}
-	_, err = verified.Load(fstest.MapFS{"v/a.sql": {Data: []byte(revenue)}, "v/b.sql": {Data: []byte(revenue)}}, "v")
-	if err == nil || !strings.Contains(err.Error(), "is also one of a") {
-		t.Errorf("%v", err)
-	}
 }
 
 func FuzzMatch(f *testing.F) {
@@ -258,7 +251,7 @@ func FuzzMatch(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	s, err := verified.New("verified", []*verified.Query{q})
+	s, err := verified.New([]*verified.Query{q})
 	if err != nil {
 		f.Fatal(err)
 	}

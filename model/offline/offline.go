@@ -63,7 +63,8 @@ func New(o Options) *Planner {
 const stepTime = 20 * time.Second
 
 // Step answers the last question of the history: with a call of run_query, then perhaps one of show_chart, then with
-// text. A wording of a verified query becomes a call of verified_query. A search for words becomes a call of search_database, if that tool is offered.
+// text. A wording of a verified query becomes a call of verified_query, and a search for words one of search_database,
+// if these tools are offered.
 func (pn *Planner) Step(ctx context.Context, req model.Request, live model.Live) (model.Reply, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, stepTime, errSlow)
 	defer cancel()

@@ -17,13 +17,14 @@ func verifying(t *testing.T, texts map[string]string) *talk {
 	c := shop(t)
 	var queries []*knowledge.Query
 	for name, text := range texts {
-		q, err := knowledge.Parse("verified/"+name+".sql", "-- source: shop\n-- author: Ann\n-- date: 2026-11-02\n"+text)
+		text = "-- source: shop\n-- author: Ann\n-- date: 2026-11-02\n" + text
+		q, err := knowledge.Parse("verified/"+name+".sql", text)
 		if err != nil {
 			t.Fatal(err)
 		}
 		queries = append(queries, q)
 	}
-	set, err := knowledge.New("verified", queries)
+	set, err := knowledge.New(queries)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,8 +40,9 @@ func TestVerified(t *testing.T) {
 		"books": "-- question: Booked volume in {month}\n-- parameter: month month\n" +
 			"SELECT round(sum(total), 2) AS booked, count(*) AS n FROM orders\n" +
 			"WHERE ordered_at >= $1 AND ordered_at < date($1, '+1 month')",
-		"one":   "-- question: Our magic figure\nSELECT round(avg(total), 2) AS figure FROM orders",
-		"table": "-- question: Channels of the shop\nSELECT channel, sum(total) AS booked FROM orders GROUP BY 1 ORDER BY 1",
+		"one": "-- question: Our magic figure\nSELECT round(avg(total), 2) AS figure FROM orders",
+		"table": "-- question: Channels of the shop\n" +
+			"SELECT channel, sum(total) AS booked FROM orders GROUP BY 1 ORDER BY 1",
 		"none":  "-- question: Lost orders\nSELECT id FROM orders WHERE id < 0",
 		"wrong": "-- question: How many customers are there?\nSELECT nothing FROM customers",
 	}

@@ -50,7 +50,7 @@ func queries(t *testing.T) *knowledge.Set {
 		}
 		all = append(all, q)
 	}
-	s, err := knowledge.New("verified", all)
+	s, err := knowledge.New(all)
 	if err != nil {
 		t.Fatal(err)
 	}
