@@ -6,6 +6,7 @@ import (
 	"path"
 	"slices"
 
+	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/knowledge/verified"
 )
 
@@ -48,4 +49,13 @@ func addFaults(err error, faults *Faults) {
 	if f, ok := errors.AsType[*verified.Fault](err); ok {
 		faults.add(f.File, f.Line, "%s", f.Text)
 	}
+}
+
+// FileDigests returns the digest of each file, by its path within the folder.
+func (c *Context) FileDigests() map[string]footnote.Digest {
+	digests := make(map[string]footnote.Digest, len(c.files))
+	for name, data := range c.files {
+		digests[name] = footnote.DigestOf(data)
+	}
+	return digests
 }

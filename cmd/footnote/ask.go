@@ -66,6 +66,9 @@ func openToAsk(ctx context.Context, c config.Config, std streams) (*app.App, err
 		if c.Sources, err = app.DemoShop(ctx, c.Data); err != nil {
 			return nil, err
 		}
+		if c.Context, err = demoContext(c); err != nil {
+			return nil, err
+		}
 	}
 	o := options(c, std, "error")
 	o.Folder, o.File, o.Progress = app.TerminalFolder, sqlite.Options{Wait: askWait}, loading(std.err)

@@ -94,6 +94,7 @@ type cli struct {
 	Demo      demoCmd          `cmd:"" help:"Create the demo shop and serve it."`
 	Ask       askCmd           `cmd:"" help:"Ask a question and see the answer, its queries and its footnotes."`
 	Query     queryCmd         `cmd:"" help:"Run one SQL statement as the analyst would."`
+	Test      testCmd          `cmd:"" help:"Ask the questions of a suite and check the answers."`
 	Verify    verifyCmd        `cmd:"" help:"Check the footnotes of a conversation against its stored results."`
 	Keys      keysCmd          `cmd:"" help:"Create, list and revoke API keys."`
 	Export    exportCmd        `cmd:"" help:"Write all conversations to a file."`

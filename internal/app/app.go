@@ -15,6 +15,7 @@ import (
 	"slices"
 	"sync/atomic"
 	"syscall"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -82,6 +83,8 @@ type App struct {
 	engine         *agent.Engine // nil when this process drives no runs
 	ring           *apikey.Ring  // the API keys in the store
 	opened         atomic.Pointer[opened]
+	now            func() time.Time // nil: the store's
+	wrap           func(model.Model) model.Model
 	inbox          audit.Inbox  // for the audit: what the log does not hold
 	audit          *audit.Audit // nil when this process drives no runs
 	closers        []func() error
@@ -97,6 +100,11 @@ type Options struct {
 	Modules []module.Module // the optional parts of the program
 	// Progress is called while files load; it may be nil.
 	Progress func(source, table string, rows int64)
+	// Wrap replaces the model, for tests of answers: by one that records its calls, or that replays them. The wrapped
+	// model writes no titles and summaries. It may be nil.
+	Wrap func(model.Model) model.Model
+	// Now is the clock of runs; default: that of the store.
+	Now func() time.Time
 	// Out receives the lines of the audit when log_output is stdout. If it is nil, they go to the audit file alone.
 	Out io.Writer
 }
@@ -119,7 +127,7 @@ func New(ctx context.Context, c config.Config, o Options) (*App, error) {
 // Open does the work of New for commands that drive no runs.
 func Open(ctx context.Context, c config.Config, o Options) (_ *App, err error) {
 	log, folder, how := cmp.Or(o.Logger, slog.New(slog.DiscardHandler)), o.Folder, o.File
-	a := &App{cfg: c, version: o.Version, out: o.Out, log: log, hub: hub.New()}
+	a := &App{cfg: c, version: o.Version, out: o.Out, log: log, hub: hub.New(), now: o.Now, wrap: o.Wrap}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, a.Close(ctx))
@@ -194,7 +202,10 @@ func Open(ctx context.Context, c config.Config, o Options) (_ *App, err error) {
 
 // drive creates the engine.
 func (a *App) drive(ctx context.Context) (err error) {
-	tracer := a.tracer(ctx)
+	tracer, now := a.tracer(ctx), a.now
+	if now == nil {
+		now = clock(a.store)
+	}
 	if err := a.openRelay(); err != nil {
 		return err
 	}
@@ -204,7 +215,7 @@ func (a *App) drive(ctx context.Context) (err error) {
 		Log:      a.store, Hub: a.hub, Assistants: a.assistants, Resolve: resolve, Budget: a.ledger,
 		Marks:   newMarks(a.cfg, a.metrics, a.log),
 		Metrics: watched{a.metrics, a.audit}, Tracer: tracer, Logger: a.log, Shared: shared(a.store),
-		Access: a.allowed(), Relay: a.publish(), Recall: a.cfg.Recall, Now: clock(a.store), Refused: a.refused,
+		Access: a.allowed(), Relay: a.publish(), Recall: a.cfg.Recall, Now: now, Refused: a.refused,
 	})
 	return err
 }
@@ -297,8 +308,16 @@ func (a *App) Close(ctx context.Context) error {
 // maxPrices is the maximum size of a price file, in bytes.
 const maxPrices = 16 << 20
 
-// connect creates the configured model.
+// connect creates the configured model, and wraps it.
 func (a *App) connect() error {
+	err := a.connectModel()
+	if err == nil && a.wrap != nil {
+		a.model = a.wrap(a.model)
+	}
+	return err
+}
+
+func (a *App) connectModel() error {
 	a.planner = offline.New(offline.Options{Catalog: a.catalog, Verified: a.verifiedQueries})
 	if a.cfg.Upstream == config.Offline {
 		a.model = a.planner

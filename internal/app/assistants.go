@@ -58,7 +58,7 @@ func (a *App) allAssistants(ctx context.Context) ([]*agent.Assistant, error) {
 			as.Model = a.model
 		}
 		as.ModelName = a.cfg.Model
-		as.Titles = a.cfg.Upstream != config.Offline
+		as.Titles = a.cfg.Upstream != config.Offline && a.wrap == nil
 		as.Summaries = as.Titles
 		as.Created = time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC)
 	}
@@ -92,7 +92,9 @@ func (a *App) policy() agent.Policy {
 func (a *App) analyst(ctx context.Context) (*agent.Assistant, error) {
 	var tools []tool.Tool
 	if a.offersVerified {
-		tools = append(tools, verified.New(verified.Options{Queries: a.verifiedQueries, Sources: a.catalog}))
+		tools = append(tools, verified.New(verified.Options{
+			Queries: a.verifiedQueries, Sources: a.catalog, Now: a.now,
+		}))
 	}
 	tools = append(tools, query.New(query.Options{Sources: a.catalog})...)
 	tools = append(tools, profile.New(profile.Options{Sources: a.catalog})...)

@@ -221,6 +221,12 @@ func DemoShop(ctx context.Context, data string) (map[string]string, error) {
 	return map[string]string{"shop": path}, nil
 }
 
+// DemoContext returns the demo's context folder in a data folder, and writes it if it is missing.
+func DemoContext(data string) (string, error) {
+	folder := filepath.Join(data, "context")
+	return folder, demo.WriteContext(folder)
+}
+
 // DemoWorkspaces creates the demo's folder for workspaces in a data folder, and the files that new workspaces start
 // with.
 func DemoWorkspaces(data string) (string, error) {

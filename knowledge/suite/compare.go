@@ -131,12 +131,15 @@ func at(row []any, i int) any {
 	return nil
 }
 
-// difference describes how the column of the same name differs, or which values were expected.
+// difference describes how the column of the same name differs or, without one, that at the same place.
 func (c *comparison) difference(i int) string {
 	const shown = 3
 	var words []string
+	named := slices.IndexFunc(c.got.Columns, func(o footnote.Column) bool {
+		return strings.EqualFold(o.Name, c.want.Columns[i].Name)
+	})
 	for j := range c.got.Columns {
-		if c.unlike(i, j) > 0 && len(c.got.Columns) > 1 {
+		if j != named && (named >= 0 || j != i) {
 			continue
 		}
 		for r := range c.want.Rows {

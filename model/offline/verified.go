@@ -1,6 +1,7 @@
 package offline
 
 import (
+	"strings"
 	"time"
 
 	"github.com/footnotehq/footnote/knowledge/verified"
@@ -45,6 +46,7 @@ func (pn *Planner) verified(req model.Request, h History) (Answer, bool) {
 // writeVerified writes the rows of a verified query. A row of few columns is a sentence, and others are a table.
 func (w *Writer) writeVerified(res Result, question string) {
 	const inSentence = 4 // columns
+	question = strings.TrimRight(question, "?!. ")
 	switch {
 	case len(res.Rows) == 0:
 		w.say(echo(question), ": no rows match.")

@@ -102,9 +102,14 @@ func tape(t *testing.T) *recorded.Tape {
 	return got
 }
 
+// now returns a function that returns parts.
+func now(parts map[string]footnote.Digest) func() map[string]footnote.Digest {
+	return func() map[string]footnote.Digest { return parts }
+}
+
 func TestReplay(t *testing.T) {
 	tp := tape(t)
-	p := recorded.NewPlayer(tp, tp.Head.Parts)
+	p := recorded.NewPlayer(tp, now(tp.Head.Parts))
 	first := request("How many?", "")
 	first.Conversation, first.MaxCost, first.Principal = "conv_2", 99, footnote.Principal{User: "bob"}
 	reply, err := p.Step(t.Context(), first, live(t))
@@ -175,14 +180,14 @@ func TestStale(t *testing.T) {
 		parts := map[string]footnote.Digest{"glossary": "sha256:1", "schema of shop": "sha256:2"}
 		req := request("How many?", "3")
 		c.change(&req, parts)
-		p := recorded.NewPlayer(tp, parts)
+		p := recorded.NewPlayer(tp, now(parts))
 		_, err := p.Step(t.Context(), req, live(t))
 		if got := p.Missed("How many?"); err == nil || !reflect.DeepEqual(got, c.want) ||
 			!strings.Contains(err.Error(), strings.Join(c.want, ", ")) {
 			t.Errorf("%s: %q, %v", name, got, err)
 		}
 	}
-	p := recorded.NewPlayer(tp, tp.Head.Parts)
+	p := recorded.NewPlayer(tp, now(tp.Head.Parts))
 	if _, err := p.Step(t.Context(), request("How much?", ""), live(t)); err == nil ||
 		p.Missed("How much?")[0] != "the question: it has no recording" {
 		t.Errorf("%v", err)

@@ -71,13 +71,13 @@ func (r *Recorder) Entries() []Entry {
 // Player is a model that answers from recordings. Many runs may use it at once.
 type Player struct {
 	tape   *Tape
-	parts  map[string]footnote.Digest // as they are now
-	mu     sync.Mutex                 // guards misses
+	parts  func() map[string]footnote.Digest
+	mu     sync.Mutex // guards misses
 	misses map[footnote.Digest][]string
 }
 
-// NewPlayer returns a Player of some recordings. parts are the digests that Head.Parts has, as they are now.
-func NewPlayer(t *Tape, parts map[string]footnote.Digest) *Player {
+// NewPlayer returns a Player of some recordings. parts returns the digests that Head.Parts has, as they are now.
+func NewPlayer(t *Tape, parts func() map[string]footnote.Digest) *Player {
 	return &Player{tape: t, parts: parts, misses: map[footnote.Digest][]string{}}
 }
 
@@ -103,7 +103,7 @@ func (p *Player) miss(e Entry) error {
 	names := []string{"the question: it has no recording"}
 	for _, o := range slices.Backward(p.tape.Entries) {
 		if o.Question == e.Question && o.Step == e.Step {
-			names = changed(o, e, p.tape.Head.Parts, p.parts)
+			names = changed(o, e, p.tape.Head.Parts, p.parts())
 			break
 		}
 		if o.Question == e.Question {
