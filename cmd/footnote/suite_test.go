@@ -173,7 +173,8 @@ func TestHundredRecordings(t *testing.T) {
 	b.withModel()
 	code, r := b.report("--record")
 	if code != exitDone || r.Count(suite.Passed) != 100 || r.Mode != byModel || r.CostUSD == 0 {
-		t.Fatalf("exit code %d: %s by %s (%s) for %v USD, %+v", code, r.Summary(), r.Model, r.Mode, r.CostUSD, r.Outcomes[0])
+		t.Fatalf("exit code %d: %s by %s (%s) for %v USD, %+v", code, r.Summary(), r.Model, r.Mode, r.CostUSD,
+			r.Outcomes[0])
 	}
 	b.env = nil
 	begun := time.Now()
@@ -217,12 +218,13 @@ func TestRegressions(t *testing.T) {
 		},
 		"it has expired": {
 			func(b *bench) {
-				b.replace("context/verified/volume.sql", "-- date: 2026-11-02", "-- date: 2020-01-01\n-- expires: 2020-01-02")
+				b.replace("context/verified/volume.sql", "-- date: 2026-11-02",
+					"-- date: 2020-01-01\n-- expires: 2020-01-02")
 			}, suite.Stale, "verified", "result 1, of verified_query",
 		},
 		"a tool's description was changed": {
-			func(b *bench) { b.replace("footnote.yaml", "Orders of a day.", "Orders of any day.") }, suite.Stale, "order",
-			"the tool orders_of",
+			func(b *bench) { b.replace("footnote.yaml", "Orders of a day.", "Orders of any day.") }, suite.Stale,
+			"order", "the tool orders_of",
 		},
 		"the glossary was changed": {
 			func(b *bench) { b.replace("context/glossary.md", "all", "some") }, suite.Stale, "order", "glossary.md",
@@ -281,7 +283,8 @@ func TestRegressionsWithPlanner(t *testing.T) {
 	}
 	b.replace("context/verified/volume.sql", "sum(total)", "sum(total) / 2")
 	code, out, _ := b.run()
-	if code != exitFailed || !strings.Contains(out, "failed: volume\n  Booked volume\n  - result r1 is not the expected") ||
+	if code != exitFailed ||
+		!strings.Contains(out, "failed: volume\n  Booked volume\n  - result r1 is not the expected") ||
 		!strings.Contains(out, "trend: 2/2 1/2\nnew failures: volume") {
 		t.Errorf("an edited query: exit code %d\n%s", code, out)
 	}
