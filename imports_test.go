@@ -47,6 +47,19 @@ var banned = map[string][]string{
 		"/agent", "/store", "/model", "/tool", "/protocol", "/httpapi", "/source/", "net/http", "database/sql",
 		"testing",
 	},
+	"/knowledge/verified": {
+		"/agent", "/store", "/model", "/tool", "/protocol", "/httpapi", "/source", "net/http", "database/sql",
+		"testing",
+	},
+	"/knowledge/suite": {
+		"/agent", "/store", "/model", "/tool", "/protocol", "/httpapi", "/source", "net/http", "database/sql",
+		"testing",
+	},
+	"/tool/verified": {"/agent", "/store", "/model", "/protocol", "/httpapi", "net/http", "database/sql"},
+	"/model/recorded": {
+		"/agent", "/store", "/source", "/tool", "/httpapi", "net/http", "database/sql", "/model/claude",
+		"/model/offline", "/model/modeltest",
+	},
 	"/ledger/usage": {"/agent", "/store", "/httpapi", "net/http", "database/sql"},
 	"/ledger": {
 		"/store", "/source", "/model/", "/tool/", "/protocol", "/httpapi", "net/http", "database/sql",

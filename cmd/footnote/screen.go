@@ -184,6 +184,11 @@ func (s *screen) progress(words string) {
 }
 
 func (s *screen) event(ev footnote.Event) {
+	// The statement of a verified query is in no call of the model.
+	if r, ok := ev.Body.(footnote.ToolResult); ok && !s.quiet && r.Result != nil && r.Result.Verified != nil {
+		s.newline()
+		s.query(r.Result.SQL, "")
+	}
 	m, ok := ev.Body.(footnote.AssistantMessage)
 	if !ok || s.quiet {
 		return

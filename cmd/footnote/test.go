@@ -17,6 +17,7 @@ import (
 	"github.com/footnotehq/footnote/config"
 	"github.com/footnotehq/footnote/demo"
 	"github.com/footnotehq/footnote/internal/app"
+	"github.com/footnotehq/footnote/internal/doctor"
 	"github.com/footnotehq/footnote/internal/plainfile"
 	"github.com/footnotehq/footnote/knowledge/suite"
 	"github.com/footnotehq/footnote/model"
@@ -227,8 +228,8 @@ func (t *testRun) announce(ctx context.Context, a *app.App, c config.Config) err
 	if micro > 0 {
 		about = fmt.Sprintf("about %.2f USD", float64(micro)/1e6*float64(questions))
 	}
-	_, err = fmt.Fprintf(t.std.err, "asking %s %d questions, for %s and at most %.2f USD\n", c.Model, questions, about,
-		c.MaxBudgetUSD*float64(questions))
+	_, err = fmt.Fprintf(t.std.err, "asking %s %s, for %s and at most %.2f USD\n", c.Model,
+		doctor.Counted(questions, "question"), about, c.MaxBudgetUSD*float64(questions))
 	return err
 }
 
