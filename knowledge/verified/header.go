@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/footnotehq/footnote"
@@ -154,6 +155,7 @@ func (r *reader) wording(line int, text string) string {
 		r.fault(line, "the wording has more than %d bytes", maxWording)
 		return ""
 	}
+	r.visible(line, text)
 	return text
 }
 
@@ -161,7 +163,15 @@ func (r *reader) word(line int, text string) string {
 	if text == "" || len(text) > maxWord {
 		r.fault(line, "a value must have 1 to %d bytes", maxWord)
 	}
+	r.visible(line, text)
 	return text
+}
+
+// visible refuses characters that a reader of the badge would not see.
+func (r *reader) visible(line int, text string) {
+	if strings.ContainsFunc(text, func(c rune) bool { return unicode.IsControl(c) || unicode.Is(unicode.Cf, c) }) {
+		r.fault(line, "the line has a control or invisible character; remove it")
+	}
 }
 
 func (r *reader) date(line int, text string) time.Time {

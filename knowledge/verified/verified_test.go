@@ -2,6 +2,7 @@ package verified_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -126,6 +127,58 @@ func TestNearMisses(t *testing.T) {
 	}
 }
 
+// TestChangedQuestions changes questions that match, by a word at each place, and checks that none of them matches.
+func TestChangedQuestions(t *testing.T) {
+	s := set(t)
+	n := 0
+	for _, question := range []string{
+		"Revenue in March 2026", "How much did we sell in 2026-03", "Umsatz im März 2026",
+		"How many shipped orders are over 12.5 on 2 November 2026", "What's the on hold count over 7 on 2026-11-02",
+		`Orders of customer "Ann" in 2026, at least 3`,
+	} {
+		if _, ok := s.Match(board(), question); !ok {
+			t.Fatalf("%q does not match", question)
+		}
+		words := strings.Fields(question)
+		var changed [][]string
+		for i := range words {
+			changed = append(changed, slices.Concat(words[:i], words[i+1:]))
+			if i > 0 {
+				swapped := slices.Clone(words)
+				swapped[i-1], swapped[i] = swapped[i], swapped[i-1]
+				changed = append(changed, swapped)
+			}
+			for _, more := range strings.Fields("not net by country only without and or % $ & - 2025 March total {month}") {
+				changed = append(changed, slices.Concat(words[:i], []string{more}, words[i:]),
+					slices.Concat(words[:i], []string{more}, words[i+1:]), append(slices.Clone(words), more))
+			}
+		}
+		for _, c := range changed {
+			text := strings.Join(c, " ")
+			m, ok := s.Match(board(), text)
+			if n++; ok && !equivalent(m, text) {
+				t.Errorf("%q matches %s %v", text, m.Query.Name, m.Args)
+			}
+		}
+	}
+	t.Logf("%d changed questions", n)
+}
+
+// equivalent reports whether a changed question is again a whole wording, such as one with another month or year, or
+// one with a hyphen more.
+func equivalent(m verified.Match, text string) bool {
+	plain := strings.NewReplacer(" - ", " ", " -", "", "- ", "").Replace(text + " ")
+	for _, arg := range m.Args {
+		s := fmt.Sprint(arg)
+		ok := strings.Contains(plain, s) || len(s) == len("2006-01-02") && strings.Contains(plain, s[:4])
+		if !ok {
+			return false
+		}
+	}
+	return !strings.Contains(plain, "not ") && !strings.Contains(plain, "net") && !strings.Contains(plain, "by") &&
+		!strings.Contains(plain, "and") && !strings.ContainsAny(plain, "%$&{")
+}
+
 // TestCaller checks that a query does not exist for another role, in a conversation without its source, or once it has
 // expired.
 func TestCaller(t *testing.T) {
@@ -216,6 +269,7 @@ func TestFaults(t *testing.T) {
 	for want, text := range map[string]string{
 		"verified/q.sql: its header lacks author":                      change("-- author: Ann\n", ""),
 		"verified/q.sql: behind its header must be SQL":                revenue[:strings.Index(revenue, "SELECT")],
+		"verified/q.sql:6: the line has a control or invisible":        change("Ann", "A\u202enn"),
 		"verified/q.sql: it is not UTF-8":                              change("Ann", "\xff"),
 		`verified/q.sql:5: "owner" is not a key`:                       change("source", "owner"),
 		"verified/q.sql:7: the date \"2 November\"":                    change("date: 2026-11-02", "date: 2 November"),

@@ -6,6 +6,7 @@ package verified
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -87,11 +88,20 @@ func (t lookUp) run(ctx context.Context, call tool.Call, in input) (tool.Output,
 	return out, nil
 }
 
-// question returns the user's newest message.
+// question returns the user's newest message that was not rewound.
 func question(call tool.Call) string {
+	last := int64(math.MaxInt64) // later events were rewound
 	for _, ev := range slices.Backward(call.Read) {
-		if m, ok := ev.Body.(footnote.UserMessage); ok && m.Text != "" {
-			return m.Text
+		if ev.Seq > last {
+			continue
+		}
+		switch b := ev.Body.(type) {
+		case footnote.Rewound:
+			last = b.ToSeq
+		case footnote.UserMessage:
+			if b.Text != "" {
+				return b.Text
+			}
 		}
 	}
 	return ""

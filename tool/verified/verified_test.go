@@ -73,8 +73,11 @@ func ask(t *testing.T, src source.Source, question string, in map[string]any, ro
 		Name: tl.Spec().Name, Input: data, Sources: []string{"shop"}, ResultID: "r3",
 		Principal: footnote.Principal{Roles: roles},
 		Read: []footnote.Event{
-			{Body: footnote.UserMessage{Text: "Orders in May 2025"}}, {Body: footnote.UserMessage{Text: question}},
-			{Body: footnote.UserMessage{Context: "Today is Friday."}},
+			{Seq: 1, Body: footnote.UserMessage{Text: "Orders in May 2025"}},
+			{Seq: 2, Body: footnote.UserMessage{Text: question}},
+			{Seq: 3, Body: footnote.UserMessage{Context: "Today is Friday."}},
+			{Seq: 4, Body: footnote.UserMessage{Text: "Orders in June 2025"}},
+			{Seq: 5, Body: footnote.Rewound{ToSeq: 3}}, // the answer to question is made again
 		},
 	})
 	if err != nil {
@@ -119,6 +122,7 @@ func TestBadge(t *testing.T) {
 		"a near miss changed": {
 			"Orders in March 2026 by city", map[string]any{"question": "Orders in March 2026"}, false,
 		},
+		"a rewound question":  {"And then?", map[string]any{"question": "Orders in June 2025"}, false},
 		"an earlier question": {"And in the month before?", map[string]any{"question": "Orders in May 2025"}, false},
 	} {
 		out := ask(t, &bound{}, c.question, c.in)
