@@ -10,6 +10,7 @@ import (
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/config"
 	"github.com/footnotehq/footnote/internal/access"
+	"github.com/footnotehq/footnote/internal/pgtest"
 	"github.com/footnotehq/footnote/model/modeltest"
 )
 
@@ -236,4 +237,42 @@ func firstCell(t *testing.T, content string) string {
 		return ""
 	}
 	return string(table.Rows[0][0])
+}
+
+// TestVerifiedOnEngines binds a value of each type in Postgres and in files that DuckDB reads.
+func TestVerifiedOnEngines(t *testing.T) {
+	query := func(sql string) string {
+		return strings.Join([]string{
+			`-- question: {status} orders in {month}, since {day}, above {amount} and up to number {n} of year {year}, of {who}`,
+			"-- parameter: status one of open, shipped", "-- parameter: month month", "-- parameter: day date",
+			"-- parameter: amount number", "-- parameter: n int", "-- parameter: year year", "-- parameter: who text",
+			"-- source: shop", "-- author: Ann", "-- date: 2026-11-02", sql,
+		}, "\n")
+	}
+	const question = `shipped orders in February 2024, since 2 February 2024, above 5.5 and up to number 50 of year 2024, ` +
+		`of "Customer 3"`
+	pg := pgtest.Reader(t, orders...)
+	csv := filepath.Join(t.TempDir(), "orders.csv")
+	rows := "id,who,status,total,ordered_at\n7,Customer 3,shipped,10.5,2024-02-05 12:00:00\n" +
+		"8,Customer 2,shipped,10.5,2024-02-06 12:00:00\n9,Customer 3,open,10.5,2024-02-07 12:00:00\n"
+	if err := os.WriteFile(csv, []byte(rows), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct{ address, sql string }{
+		"Postgres": {pg, `SELECT count(*) AS n FROM orders o JOIN customers c ON c.id = o.customer_id
+WHERE o.status = $1 AND o.ordered_at >= $2 AND o.ordered_at < $2::date + interval '1 month' AND o.ordered_at >= $3
+  AND o.total > $4 AND o.id <= $5 AND extract(year FROM o.ordered_at) = $6 AND c.name = $7`},
+		"files": {csv, `SELECT count(*) AS n FROM orders
+WHERE status = $1 AND ordered_at >= $2 AND ordered_at < $2::date + interval 1 month AND ordered_at >= $3
+  AND total > $4 AND id <= $5 AND extract(year FROM ordered_at) = $6 AND who = $7`},
+	} {
+		g := newRig(t, t.TempDir(), func(cfg *config.Config) {
+			cfg.Context, cfg.Sources = verifiedFolder(t, query(c.sql)), map[string]string{"shop": c.address}
+		})
+		a := g.answer(question)
+		if len(a.Verified) != 1 || len(a.results) != 1 || a.results[0].RowCount != 1 ||
+			!strings.Contains(a.Text, ": **1**.") {
+			t.Errorf("%s: %+v", name, a)
+		}
+	}
 }
