@@ -143,6 +143,23 @@ func (s StoredResult) Kept() int {
 	return n
 }
 
+// RanVerified reports whether SQL is the text that Verified names, except for comments at its end that list the values
+// of parameters.
+func (s StoredResult) RanVerified() bool {
+	sql := s.SQL
+	for s.Verified != nil {
+		if DigestOf([]byte(sql)) == s.Verified.Digest {
+			return true
+		}
+		end := strings.LastIndex(sql, "\n-- $")
+		if end < 0 || strings.Contains(sql[end+1:], "\n") {
+			return false
+		}
+		sql = sql[:end]
+	}
+	return false
+}
+
 // Chunk is a range of rows of a stored result: a blob that holds a JSON array of row arrays.
 type Chunk struct {
 	Digest string `json:"digest"`

@@ -202,32 +202,34 @@ func TestRegressions(t *testing.T) {
 		status string
 		of     string // the test that notices
 		want   string
+		noted  bool // among what has changed since the recording
 	}{
 		"a column was renamed": {
-			func(b *bench) { b.database("amount") }, suite.Stale, "order", "the schema of shop",
+			func(b *bench) { b.database("amount") }, suite.Stale, "order", "the schema of shop", true,
 		},
 		"a verified query was edited": {
 			func(b *bench) { b.replace("context/verified/volume.sql", "sum(total)", "sum(total) / 2") }, suite.Stale,
-			"verified", "verified/volume.sql",
+			"verified", "verified/volume.sql", true,
 		},
 		"its join was changed": {
 			func(b *bench) {
 				b.replace("context/verified/volume.sql", "FROM orders",
 					"FROM orders JOIN orders o USING (id) WHERE o.id > 1")
-			}, suite.Stale, "verified", "verified/volume.sql",
+			}, suite.Stale, "verified", "verified/volume.sql", true,
 		},
 		"it has expired": {
 			func(b *bench) {
 				b.replace("context/verified/volume.sql", "-- date: 2026-11-02",
 					"-- date: 2020-01-01\n-- expires: 2020-01-02")
-			}, suite.Stale, "verified", "result 1, of verified_query",
+			}, suite.Stale, "verified", "result 1, of verified_query", false,
 		},
 		"a tool's description was changed": {
 			func(b *bench) { b.replace("footnote.yaml", "Orders of a day.", "Orders of any day.") }, suite.Stale,
-			"order", "the tool orders_of",
+			"order", "the tool orders_of", false,
 		},
 		"the glossary was changed": {
 			func(b *bench) { b.replace("context/glossary.md", "all", "some") }, suite.Stale, "order", "glossary.md",
+			true,
 		},
 		"a row was changed": {
 			func(b *bench) {
@@ -238,14 +240,15 @@ func TestRegressions(t *testing.T) {
 				if _, err := db.Exec("UPDATE orders SET total = 1 WHERE id = 17"); err != nil || db.Close() != nil {
 					t.Fatal(err)
 				}
-			}, suite.Stale, "order", "result 1, of run_query",
+			}, suite.Stale, "order", "result 1, of run_query", false,
 		},
 		"the question was changed": {
 			func(b *bench) { b.replace("tests.yaml", "Order 17", "Order 18") }, suite.Stale, "order", "no recording",
+			false,
 		},
 		"the expected row was changed": {
 			func(b *bench) { b.replace("tests.yaml", "1112.5", "1112.6") }, suite.Failed, "order",
-			"row 1 has 1112.5 instead of 1112.6",
+			"row 1 has 1112.5 instead of 1112.6", false,
 		},
 	} {
 		b := newBench(t)
@@ -262,6 +265,10 @@ func TestRegressions(t *testing.T) {
 		code, r := b.report()
 		if code != exitFailed {
 			t.Errorf("%s: exit code %d", name, code)
+		}
+		notes := strings.Join(r.Notes, "\n")
+		if strings.Contains(notes, "Changed since the recording: "+c.want) != c.noted {
+			t.Errorf("%s: the notes are %q", name, r.Notes)
 		}
 		for _, o := range r.Outcomes {
 			if o.Name == c.of && (o.Status != c.status || !strings.Contains(strings.Join(o.Reasons, "; "), c.want)) {

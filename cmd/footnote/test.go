@@ -245,6 +245,11 @@ func (t *testRun) ask(ctx context.Context, a *app.App, mode string, player *reco
 	}
 	r := &suite.Report{Suite: t.name, Time: begun, Mode: mode, Context: a.ContextDigest(), Notes: notes(mode)}
 	r.Outcomes = a.RunSuite(ctx, t.suite, o)
+	if player != nil {
+		if changed := player.Changed(); len(changed) > 0 {
+			r.Notes = append(r.Notes, "Changed since the recording: "+strings.Join(changed, ", ")+".")
+		}
+	}
 	r.Millis = time.Since(begun).Milliseconds()
 	for _, out := range r.Outcomes {
 		r.CostUSD += out.CostUSD

@@ -73,6 +73,7 @@ func Doctor(ctx context.Context, c config.Config, o DoctorOptions) *doctor.Repor
 	within(checkModel)
 	checkTraces(c, r)
 	checkSources(ctx, c, r, o)
+	within(checkVerified)
 	for _, m := range o.Modules {
 		m.Check(ctx, c, r)
 	}

@@ -3,9 +3,9 @@ package app
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/footnotehq/footnote/knowledge"
-	"github.com/footnotehq/footnote/knowledge/verified"
 )
 
 // openKnowledge reads the folder of the company's context and watches it until Close.
@@ -18,6 +18,9 @@ func (a *App) openKnowledge(ctx context.Context) error {
 		return contextError(a.cfg.Context, err)
 	}
 	a.knowledge, a.offersVerified = w, len(w.Current().Verified.All()) > 0
+	for _, line := range unused(w.Current().Verified, a.cfg.Sources, time.Now()) {
+		a.log.WarnContext(ctx, "a verified query cannot be used", "why", line)
+	}
 	a.onClose(w.Close)
 	return nil
 }
@@ -44,6 +47,3 @@ func (a *App) words() *knowledge.Context {
 	}
 	return a.knowledge.Current()
 }
-
-// verifiedQueries returns the verified queries of the version in use.
-func (a *App) verifiedQueries() *verified.Set { return a.words().Verified }

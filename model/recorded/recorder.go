@@ -119,6 +119,9 @@ func (p *Player) miss(e Entry) error {
 	}
 }
 
+// Changed names the parts that have changed since the recording, whether or not a request has.
+func (p *Player) Changed() []string { return differing(p.tape.Head.Parts, p.parts()) }
+
 // Missed returns what has changed since a question was recorded, or nil if its recordings fit.
 func (p *Player) Missed(question string) []string {
 	p.mu.Lock()
