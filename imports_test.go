@@ -43,7 +43,11 @@ var banned = map[string][]string{
 	"/market/drawing":  {"/agent", "/store", "/hub", "/httpapi", "net/http", "database/sql"},
 	"/market/board":    {"/agent", "/store", "/source", "/model", "/tool", "/httpapi", "net/http", "database/sql"},
 	"/store/retention": {"/agent", "/httpapi", "net/http"},
-	"/ledger/usage":    {"/agent", "/store", "/httpapi", "net/http", "database/sql"},
+	"/knowledge": {
+		"/agent", "/store", "/model", "/tool", "/protocol", "/httpapi", "/source/", "net/http", "database/sql",
+		"testing",
+	},
+	"/ledger/usage": {"/agent", "/store", "/httpapi", "net/http", "database/sql"},
 	"/ledger": {
 		"/store", "/source", "/model/", "/tool/", "/protocol", "/httpapi", "net/http", "database/sql",
 	},

@@ -12,7 +12,8 @@ import (
 	"github.com/footnotehq/footnote/source"
 )
 
-// MaxBytes is the maximum length of a prompt in bytes, and thus in characters.
+// MaxBytes is the maximum length of a prompt in bytes, and thus in characters, without the company's glossary. The
+// glossary has a limit of its own: if it took room from the schema, a longer glossary would hide columns.
 const MaxBytes = 12_000
 
 // Source is one source of the conversation and what is known about it.
@@ -25,9 +26,11 @@ type Source struct {
 
 // Options configures a prompt.
 type Options struct {
-	Sources []Source
-	Charts  bool // show_chart is available
-	Results bool // calculate is available
+	// Glossary is what the company says about its words and data, at most a few kilobytes. It comes first.
+	Glossary string
+	Sources  []Source
+	Charts   bool // show_chart is available
+	Results  bool // calculate is available
 }
 
 const role = `You are a data analyst. You answer questions about the data described below by querying it, for people
@@ -101,9 +104,28 @@ const several = `
 - Say in every answer which source it comes from. Say so, too, when a source that might have answered cannot be reached.
 `
 
-// Build returns the prompt. It is never longer than MaxBytes. If the schema does not fit, Build leaves out types and
+// Build returns the prompt. Without the glossary, it is never longer than MaxBytes. If the schema does not fit, Build leaves out types and
 // comments first, then keys, then columns, and finally tables, which list_tables finds.
 func Build(o Options) string {
+	return glossarySection(o.Glossary) + rules(o)
+}
+
+const glossaryHead = `# Glossary
+This is what the company says about its words and its data. Where it defines a word, a status, a period or a unit,
+use its definition instead of your own.
+<glossary>
+`
+
+// glossarySection returns the beginning of the prompt: the company's own words.
+func glossarySection(text string) string {
+	if text == "" {
+		return ""
+	}
+	return glossaryHead + text + "\n</glossary>\n\n"
+}
+
+// rules returns the rest of the prompt.
+func rules(o Options) string {
 	var b strings.Builder
 	b.WriteString(role)
 	b.WriteString(working)

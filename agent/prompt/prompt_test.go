@@ -264,3 +264,18 @@ func BenchmarkBuild5000Tables(b *testing.B) {
 		prompt.Build(o)
 	}
 }
+
+// TestGlossaryComesFirst checks that a glossary of the largest size comes first and takes no room from the schema.
+func TestGlossaryComesFirst(t *testing.T) {
+	glossary := strings.Repeat("A client is a customer. ", 170)
+	for _, tables := range []int{1, 50, 5000} {
+		o := prompt.Options{Sources: []prompt.Source{many("w", tables)}, Charts: true}
+		plain := prompt.Build(o)
+		o.Glossary = glossary
+		with := prompt.Build(o)
+		rest, ok := strings.CutSuffix(with, plain)
+		if !ok || !strings.HasPrefix(rest, "# Glossary\n") || !strings.Contains(rest, glossary) {
+			t.Errorf("%d tables: the prompt is\n%s", tables, with)
+		}
+	}
+}

@@ -6,7 +6,6 @@ package app
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -32,6 +31,7 @@ import (
 	"github.com/footnotehq/footnote/internal/module"
 	"github.com/footnotehq/footnote/internal/plainfile"
 	"github.com/footnotehq/footnote/internal/telemetry"
+	"github.com/footnotehq/footnote/knowledge"
 	"github.com/footnotehq/footnote/ledger"
 	"github.com/footnotehq/footnote/ledger/usage"
 	"github.com/footnotehq/footnote/model"
@@ -59,7 +59,8 @@ type App struct {
 	sources     sources          // the configured ones
 	rowsPerUser bool             // one of their engines has RowsPerUser
 	catalog     *catalog.Catalog
-	access      *access.Rules // nil: everyone may use everything
+	knowledge   *knowledge.Watcher // nil when no context folder is configured
+	access      *access.Rules      // nil: everyone may use everything
 	usage       *usage.Totals
 	ledger      *ledger.Ledger
 	cache       *cache.Cache // results of tools; nil when caching is off
@@ -170,6 +171,9 @@ func Open(ctx context.Context, c config.Config, o Options) (_ *App, err error) {
 		return nil, errors.Join(err, a.sources.close())
 	}
 	a.onClose(a.catalog.Close)
+	if err := a.openKnowledge(ctx); err != nil {
+		return nil, err
+	}
 	if err := a.openCache(folder); err != nil {
 		return nil, err
 	}
@@ -326,18 +330,19 @@ func (a *App) connect() error {
 // opening returns the frozen content of a new conversation: the rules, and the current schema. Conversations with the
 // same schema share the bytes. The opening names unavailable sources; opening returns an error only if none is
 // available.
-func (a *App) opening(ctx context.Context, p footnote.Principal, asked []string) (json.RawMessage, []string, error) {
+func (a *App) opening(ctx context.Context, p footnote.Principal, asked []string) (agent.Opening, error) {
 	ctx = footnote.WithPrincipal(ctx, p)
 	chosen, err := a.catalog.Choose(p, asked)
 	if err != nil {
-		return nil, nil, err
+		return agent.Opening{}, err
 	}
 	var described, unreadable []prompt.Source
 	var failures []error
-	version, known := "", true
+	words := a.words()
+	version, known := words.Digest+"\x00", true
 	schemas := a.readSchemas(ctx, chosen)
 	if ctx.Err() != nil {
-		return nil, nil, context.Cause(ctx)
+		return agent.Opening{}, context.Cause(ctx)
 	}
 	for i, name := range chosen {
 		dialect, s, err := schemas[i].dialect, schemas[i].schema, schemas[i].err
@@ -353,25 +358,24 @@ func (a *App) opening(ctx context.Context, p footnote.Principal, asked []string)
 		known = known && s.Version != ""
 	}
 	if len(failures) > 0 && len(described) == 0 {
-		return nil, nil, failures[0]
+		return agent.Opening{}, failures[0]
 	}
 	if last := a.opened.Load(); known && last != nil && last.version == version {
-		return last.system, last.names, nil
+		return last.Opening, nil
 	}
 	described = append(described, unreadable...)
 	names := make([]string, len(described))
 	for i, d := range described {
 		names[i] = d.Name
 	}
-	fresh := &opened{
-		version: version,
-		names:   names,
-		system: prompt.Blocks(prompt.Build(prompt.Options{
-			Sources: described, Charts: true, Results: a.calculator != nil,
+	fresh := &opened{version: version, Opening: agent.Opening{
+		System: prompt.Blocks(prompt.Build(prompt.Options{
+			Glossary: words.Glossary, Sources: described, Charts: true, Results: a.calculator != nil,
 		})),
-	}
+		Sources: names, Context: words.Digest,
+	}}
 	a.opened.Store(fresh)
-	return fresh.system, fresh.names, nil
+	return fresh.Opening, nil
 }
 
 // schemaResult is the schema of one source when a conversation begins, or the error of reading it.
@@ -415,8 +419,7 @@ func unavailable(err error) error {
 // opened caches the system prompt built for the current schema versions.
 type opened struct {
 	version string
-	names   []string
-	system  json.RawMessage
+	agent.Opening
 }
 
 // resolve finds the footnotes of an answer. It checks those that the model proposed, by marks or otherwise, like all

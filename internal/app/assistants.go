@@ -133,12 +133,12 @@ func (a *App) explore() *agent.Assistant {
 // withoutSources returns the Opening of an assistant that has a fixed system prompt and no sources. A question about a
 // source gets the message refusal.
 func withoutSources(system json.RawMessage, refusal string) func(context.Context, footnote.Principal,
-	[]string) (json.RawMessage, []string, error) {
-	return func(_ context.Context, _ footnote.Principal, asked []string) (json.RawMessage, []string, error) {
+	[]string) (agent.Opening, error) {
+	return func(_ context.Context, _ footnote.Principal, asked []string) (agent.Opening, error) {
 		if len(asked) > 0 {
-			return nil, nil, footnote.Invalidf("%s", refusal)
+			return agent.Opening{}, footnote.Invalidf("%s", refusal)
 		}
-		return system, nil, nil
+		return agent.Opening{System: system}, nil
 	}
 }
 
@@ -194,10 +194,10 @@ func (a *App) Frame(ctx context.Context, name string, p footnote.Principal) (tra
 		if as.Name != cmp.Or(name, a.assistant.Name) {
 			continue
 		}
-		system, sources, err := as.Opening(ctx, p, nil)
+		frozen, err := as.Opening(ctx, p, nil)
 		tier := as.DefaultTier()
 		return transfer.Frame{
-			Assistant: as.Name, Sources: sources, System: system,
+			Assistant: as.Name, Sources: frozen.Sources, System: frozen.System, Context: frozen.Context,
 			Tools: agent.Freeze(as.Tools, as.Policy), Org: p.Org, User: p.User, Now: time.Now,
 			Choice: footnote.Choice{Model: tier.Model, Tier: tier.Name, Effort: tier.Effort},
 		}, err
