@@ -104,8 +104,8 @@ const several = `
 - Say in every answer which source it comes from. Say so, too, when a source that might have answered cannot be reached.
 `
 
-// Build returns the prompt. Without the glossary, it is never longer than MaxBytes. If the schema does not fit, Build leaves out types and
-// comments first, then keys, then columns, and finally tables, which list_tables finds.
+// Build returns the prompt. Without the glossary, it is never longer than MaxBytes. If the schema does not fit, Build
+// leaves out types and comments first, then keys, then columns, and finally tables, which list_tables finds.
 func Build(o Options) string {
 	return glossarySection(o.Glossary) + rules(o)
 }
