@@ -46,6 +46,9 @@ type Query struct {
 	SQL    string // refers to its arguments as $1, $2, …
 	Args   []any  // positional; nil, bool, int64, float64 or string
 	Limits Limits
+	// Own means that the program wrote the statement, not the caller. Errors then must not repeat names in it that are
+	// hidden from the caller.
+	Own bool
 }
 
 // TableFile is a table in a file that export.Load wrote.
