@@ -190,9 +190,16 @@ func HiddenIn(ctx context.Context) Hidden {
 	return h
 }
 
+type unhiddenKey struct{}
+
+// Unhidden returns a context for the program's own requests, from which nothing is hidden.
+func Unhidden(ctx context.Context) context.Context {
+	return context.WithValue(ctx, unhiddenKey{}, true)
+}
+
 // HiddenFrom returns what a Hiding, which may be nil, hides from the principal in ctx.
 func HiddenFrom(ctx context.Context, h Hiding) Hidden {
-	if h == nil {
+	if h == nil || ctx.Value(unhiddenKey{}) != nil {
 		return nil
 	}
 	return h.For(ctx)

@@ -59,8 +59,9 @@ type App struct {
 	sources     sources          // the configured ones
 	rowsPerUser bool             // one of their engines has RowsPerUser
 	catalog     *catalog.Catalog
-	knowledge   *knowledge.Watcher // nil when no context folder is configured
-	access      *access.Rules      // nil: everyone may use everything
+	knowledge   *knowledge.Watcher      // nil when no context folder is configured
+	checkable   atomic.Pointer[sources] // what a new version of the context is checked against; nil: not open yet
+	access      *access.Rules           // nil: everyone may use everything
 	usage       *usage.Totals
 	ledger      *ledger.Ledger
 	cache       *cache.Cache // results of tools; nil when caching is off
@@ -160,8 +161,16 @@ func Open(ctx context.Context, c config.Config, o Options) (_ *App, err error) {
 			return nil, err
 		}
 	}
-	if a.sources, a.rowsPerUser, err = openSources(ctx, c, a.children.configured(), log, o.Progress); err != nil {
+	if err := a.openKnowledge(ctx); err != nil {
 		return nil, err
+	}
+	running := a.children.configured()
+	running.hiding = a.hiding
+	if a.sources, a.rowsPerUser, err = openSources(ctx, c, running, log, o.Progress); err != nil {
+		return nil, err
+	}
+	if err := a.checkKnowledge(ctx); err != nil {
+		return nil, errors.Join(err, a.sources.close())
 	}
 	if a.access, err = access.New(c.Access, a.sources.names()); err != nil {
 		return nil, errors.Join(err, a.sources.close())
@@ -171,9 +180,6 @@ func Open(ctx context.Context, c config.Config, o Options) (_ *App, err error) {
 		return nil, errors.Join(err, a.sources.close())
 	}
 	a.onClose(a.catalog.Close)
-	if err := a.openKnowledge(ctx); err != nil {
-		return nil, err
-	}
 	if err := a.openCache(folder); err != nil {
 		return nil, err
 	}

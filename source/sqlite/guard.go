@@ -402,7 +402,7 @@ func (c *conn) judgeGuardedRead(table, column, database, accessor string) string
 	case database != "" && database != "main":
 	case strings.HasPrefix(name, "sqlite_"), g.hides(name) && !(database == "main" && g.tableReaders[accessor]):
 		// A condition may read tables that nothing else may.
-	case l.open[name] && (g.cut[name] == nil || column == ""): // without a column, rows are counted
+	case g.readsPlainly(name, column):
 		return ""
 	case database == "main" && g.tableReaders[accessor] && !c.modules[name]:
 		return ""
@@ -412,7 +412,7 @@ func (c *conn) judgeGuardedRead(table, column, database, accessor string) string
 		}
 	case c.modules[name]:
 	case database == "main": // a readable module, or the name SQLite reports for a subquery in a FULL JOIN
-		if _, isView := l.bodies[name]; !isView && l.tables[name] == "" && g.cut[name] == nil {
+		if !g.isGuarded(name) {
 			return ""
 		}
 	default: // no column of it is read, or it is not a table of the database

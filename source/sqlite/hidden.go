@@ -22,6 +22,17 @@ import (
 // hides reports whether the statement may not read a table or view at all.
 func (g *guard) hides(low string) bool { return g.layout.hidden[low] || g.gone[low] }
 
+// readsPlainly reports whether a statement may read a column of a table without a view. Without one, it counts rows.
+func (g *guard) readsPlainly(low, column string) bool {
+	return g.layout.open[low] && (g.cut[low] == nil || column == "")
+}
+
+// isGuarded reports whether a name stands for a table or view that is read through a view of the guard.
+func (g *guard) isGuarded(low string) bool {
+	_, isView := g.layout.bodies[low]
+	return isView || g.layout.tables[low] != "" || g.cut[low] != nil
+}
+
 // hide finds the tables and views of the layout that have hidden columns or are hidden.
 func (c *conn) hide(hidden source.Hidden) error {
 	g := c.guard
@@ -172,8 +183,8 @@ func (c *conn) dropBroken(views map[string]view) error {
 	return nil
 }
 
-// goneView returns a view in a statement that is hidden as a whole because it needs a hidden column, or "". Without this
-// check, the refusal would name a table that the view reads.
+// goneView returns a view in a statement that is hidden as a whole because it needs a hidden column, or "". Without
+// this check, the refusal would name a table that the view reads.
 func (g *guard) goneView(w words) string {
 	for low := range g.gone {
 		if v, isView := g.layout.bodies[low]; isView && w.names[low] {
@@ -200,8 +211,8 @@ func (g *guard) withoutTrace(sql string, err error) error {
 	return err
 }
 
-// readable returns the names of the tables and views that a statement may read; without filters, only of the tables,
-// as it is not known of all views whether they need a hidden column.
+// readable returns the names of the tables and views that a statement may read; without filters, only of the
+// tables, as it is not known of all views whether they need a hidden column.
 func (g *guard) readable() iter.Seq[string] {
 	return func(yield func(string) bool) {
 		if !g.all {
