@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"github.com/footnotehq/footnote"
 )
 
 // Hidden names what a principal must not see of a source. Engines behave as if it did not exist. Nil hides nothing.
@@ -28,6 +30,44 @@ type Hiding interface {
 	// For returns what is hidden from the principal in ctx. Without a principal, that is everything that is hidden from
 	// somebody.
 	For(ctx context.Context) Hidden
+}
+
+// Describer is a Hiding that also knows what the company says about the tables of a source.
+type Describer interface {
+	Hiding
+	// Digest names the version of what it says, as a part of the source's version.
+	Digest() string
+	// Describe returns a schema, from which everything hidden has been cut, with descriptions, units and joins.
+	Describe(s Schema) Schema
+	// Label sets the units and formats of a result's columns. Tables are those that the statement reads.
+	Label(tables []string, columns []footnote.Column)
+}
+
+// DigestFrom returns what a Hiding, which may be nil, adds to the version of a source: what it hides from the principal
+// in ctx, and what it says.
+func DigestFrom(ctx context.Context, h Hiding) string {
+	digest := HiddenFrom(ctx, h).Digest()
+	if d, ok := h.(Describer); ok {
+		digest += d.Digest()
+	}
+	return digest
+}
+
+// Described returns a schema as the principal in ctx sees it. H may be nil.
+func Described(ctx context.Context, h Hiding, s Schema) Schema {
+	s = HiddenFrom(ctx, h).Cut(s)
+	if d, ok := h.(Describer); ok {
+		return d.Describe(s)
+	}
+	return s
+}
+
+// Label sets the units and formats of a result's columns. H may be nil.
+func Label(h Hiding, sum Summary) Summary {
+	if d, ok := h.(Describer); ok {
+		d.Label(sum.Tables, sum.Columns)
+	}
+	return sum
 }
 
 // Of returns the columns of a table that are hidden, in lower case; whole means that all of the table is. Schema is ""

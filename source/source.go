@@ -196,7 +196,8 @@ type Table struct {
 	Name        string
 	View        bool
 	Comment     string
-	Rows        int64 // -1 when not known
+	Synonyms    []string // other names, from the company's context
+	Rows        int64    // -1 when not known
 	Columns     []Column
 	PrimaryKey  []string
 	ForeignKeys []ForeignKey
@@ -217,6 +218,10 @@ type Column struct {
 	Kind     string // footnote.KindInteger, …
 	Nullable bool
 	Comment  string
+	// The rest comes from the company's context.
+	Synonyms []string
+	Unit     string // as in footnote.Column
+	Format   string // as in footnote.Column
 }
 
 // ForeignKey states that Columns refer to RefColumns of RefTable (a full name).

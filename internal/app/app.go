@@ -345,7 +345,8 @@ func (a *App) opening(ctx context.Context, p footnote.Principal, asked []string)
 	var described, unreadable []prompt.Source
 	var failures []error
 	words := a.words()
-	version, known := words.Digest+"\x00", true
+	model := words.Prompt(p)
+	version, known := words.Digest+"\x00"+model+"\x00", true
 	schemas := a.readSchemas(ctx, chosen)
 	if ctx.Err() != nil {
 		return agent.Opening{}, context.Cause(ctx)
@@ -376,7 +377,7 @@ func (a *App) opening(ctx context.Context, p footnote.Principal, asked []string)
 	}
 	fresh := &opened{version: version, Opening: agent.Opening{
 		System: prompt.Blocks(prompt.Build(prompt.Options{
-			Glossary: words.Glossary, Sources: described, Charts: true, Results: a.calculator != nil,
+			Glossary: words.Glossary, Model: model, Sources: described, Charts: true, Results: a.calculator != nil,
 		})),
 		Sources: names, Context: words.Digest,
 	}}

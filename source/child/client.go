@@ -59,18 +59,19 @@ func (c *Client) Schema(ctx context.Context) (source.Schema, error) {
 		return source.Schema{}, err
 	}
 	hidden := source.HiddenFrom(ctx, c.opts.Hiding)
-	s, err := c.schema.get(withDigest(version, hidden), func() (s source.Schema, err error) {
+	version = withDigest(version, source.DigestFrom(ctx, c.opts.Hiding))
+	s, err := c.schema.get(version, func() (s source.Schema, err error) {
 		err = c.callWith(ctx, c.ownTime(), request{Method: "schema", Hidden: hidden}, &s)
-		return hidden.Cut(s), err
+		return source.Described(ctx, c.opts.Hiding, s), err
 	})
 	s.Version += c.visible(ctx)
 	return s, err
 }
 
-// withDigest adds what is hidden to a version. An unknown version stays unknown.
-func withDigest(version string, h source.Hidden) string {
-	if digest := h.Digest(); version != "" && digest != "" {
-		version += " without " + digest
+// withDigest adds what is hidden and said about a source to a version. An unknown version stays unknown.
+func withDigest(version, digest string) string {
+	if version != "" && digest != "" {
+		version += " with " + digest
 	}
 	return version
 }
@@ -93,7 +94,7 @@ const ownTime = 90 * time.Second
 func (c *Client) Version(ctx context.Context) (string, error) {
 	v, err := c.version(ctx)
 	if err == nil {
-		v = withDigest(v, source.HiddenFrom(ctx, c.opts.Hiding)) + c.visible(ctx)
+		v = withDigest(v, source.DigestFrom(ctx, c.opts.Hiding)) + c.visible(ctx)
 	}
 	return v, err
 }
@@ -312,7 +313,7 @@ func (c *Client) query(ctx context.Context, q source.Query, limit time.Duration,
 	r := &reading{ctx: ctx, p: p, m: m, each: each, limit: limit}
 	// The child enforces the deadline itself; this timer catches a child that does not.
 	sum, err := r.run(frameQuery, payload, q.Limits.Time+c.opts.Grace)
-	return sum, hidden.Redact(q.SQL, q.Own, err)
+	return source.Label(c.opts.Hiding, sum), hidden.Redact(q.SQL, q.Own, err)
 }
 
 // call sends one request other than a query.

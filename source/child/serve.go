@@ -364,17 +364,16 @@ func (l *local) Schema(ctx context.Context) (source.Schema, error) {
 	if err != nil {
 		return source.Schema{}, err
 	}
-	hidden := source.HiddenFrom(ctx, l.hiding)
 	return l.schema.get(version, func() (source.Schema, error) {
-		s, err := l.Engine.Schema(source.WithHidden(ctx, hidden))
-		return hidden.Cut(s), err
+		s, err := l.Engine.Schema(source.WithHidden(ctx, source.HiddenFrom(ctx, l.hiding)))
+		return source.Described(ctx, l.hiding, s), err
 	})
 }
 
 // Version implements source.Source.
 func (l *local) Version(ctx context.Context) (string, error) {
 	v, err := l.Engine.Version(ctx)
-	return withDigest(v, source.HiddenFrom(ctx, l.hiding)), err
+	return withDigest(v, source.DigestFrom(ctx, l.hiding)), err
 }
 
 // schemaCache holds the schemas of the last few versions: those of one version of the data, for principals who see
@@ -431,7 +430,7 @@ func (l *local) Query(ctx context.Context, q source.Query, each func(row []any) 
 	case failed != nil:
 		return sum, failed
 	case err == nil || errors.Is(err, errEnough):
-		return sum, nil
+		return source.Label(l.hiding, sum), nil
 	case ctx.Err() != nil:
 		return sum, context.Cause(ctx)
 	case qctx.Err() != nil:
