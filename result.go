@@ -30,6 +30,10 @@ const (
 type Column struct {
 	Name string `json:"name"`
 	Kind string `json:"kind,omitempty"`
+	// Unit and Format are what the company's context says about the column's numbers: EUR, kg or %, and a pattern such
+	// as 0.00 or 0%. They are empty where it says nothing.
+	Unit   string `json:"unit,omitempty"`
+	Format string `json:"format,omitempty"`
 }
 
 // DistinctColumns returns columns with a number at the second and further uses of a name: n, n_2.
@@ -42,7 +46,7 @@ func DistinctColumns(columns []Column) []Column {
 			name = c.Name + "_" + strconv.Itoa(n)
 		}
 		seen[name] = true
-		out[i] = Column{Name: name, Kind: c.Kind}
+		out[i], out[i].Name = c, name
 	}
 	return out
 }

@@ -28,6 +28,9 @@ type Source struct {
 type Options struct {
 	// Glossary is what the company says about its words and data, at most a few kilobytes. It comes first.
 	Glossary string
+	// Model is what the company says about its data besides its tables: how to use it, and its metrics. It is cut to a
+	// part of the prompt.
+	Model    string
 	Sources  []Source
 	Charts   bool // show_chart is available
 	Results  bool // calculate is available
@@ -150,8 +153,25 @@ func rules(o Options) string {
 	if len(o.Sources) > 1 {
 		b.WriteString(several)
 	}
+	b.WriteString(modelSection(o.Model))
 	b.WriteString(schemaSection(o.Sources, MaxBytes-b.Len()))
 	return b.String()
+}
+
+// maxModel is the length of what a prompt says of the company's model, in bytes. The rest is for the schema.
+const maxModel = 2_000
+
+// modelSection returns what the company says about its data, cut at the end of a line.
+func modelSection(text string) string {
+	if text == "" {
+		return ""
+	}
+	if len(text) > maxModel {
+		text = head(text, maxModel)
+		text = text[:strings.LastIndexByte(text, '\n')+1] + "(There is more than fits here.)\n"
+	}
+	return "\n# What the company says about its data\n" +
+		"Use its metrics as they are defined, and say which one you used.\n" + text
 }
 
 // Blocks returns the prompt as the array of system blocks in a request.

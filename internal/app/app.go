@@ -60,34 +60,34 @@ type App struct {
 	sources     sources          // the configured ones
 	rowsPerUser bool             // one of their engines has RowsPerUser
 	catalog     *catalog.Catalog
-	knowledge   *knowledge.Watcher // nil when no context folder is configured
-	// offersVerified is set if the context had verified queries at the start.
-	offersVerified bool
-	access         *access.Rules // nil: everyone may use everything
-	usage          *usage.Totals
-	ledger         *ledger.Ledger
-	cache          *cache.Cache // results of tools; nil when caching is off
-	planner        *offline.Planner
-	model          model.Model
-	check          func(context.Context) error // checks that the model's server responds
-	store          store.Store
-	hub            *hub.Hub
-	metrics        *telemetry.Metrics
-	traces         *telemetry.Traces // nil when runs are not traced
-	assistants     []*agent.Assistant
-	assistant      *agent.Assistant      // the default one
-	workspaces     *workspace.Workspaces // nil when no folder is configured for them
-	modules        []*module.Opened
-	unconfined     error         // why the coder cannot run commands; nil when it can
-	relay          *relay.Relay  // nil when no other server shares the store
-	engine         *agent.Engine // nil when this process drives no runs
-	ring           *apikey.Ring  // the API keys in the store
-	opened         atomic.Pointer[opened]
-	now            func() time.Time // nil: the store's
-	wrap           func(model.Model) model.Model
-	inbox          audit.Inbox  // for the audit: what the log does not hold
-	audit          *audit.Audit // nil when this process drives no runs
-	closers        []func() error
+	knowledge   *knowledge.Watcher      // nil when no context folder is configured
+	checkable   atomic.Pointer[sources] // what a new version of the context is checked against; nil: not open yet
+	verifies    bool                    // the context had verified queries at the start
+	access      *access.Rules           // nil: everyone may use everything
+	usage       *usage.Totals
+	ledger      *ledger.Ledger
+	cache       *cache.Cache // results of tools; nil when caching is off
+	planner     *offline.Planner
+	model       model.Model
+	check       func(context.Context) error // checks that the model's server responds
+	store       store.Store
+	hub         *hub.Hub
+	metrics     *telemetry.Metrics
+	traces      *telemetry.Traces // nil when runs are not traced
+	assistants  []*agent.Assistant
+	assistant   *agent.Assistant      // the default one
+	workspaces  *workspace.Workspaces // nil when no folder is configured for them
+	modules     []*module.Opened
+	unconfined  error         // why the coder cannot run commands; nil when it can
+	relay       *relay.Relay  // nil when no other server shares the store
+	engine      *agent.Engine // nil when this process drives no runs
+	ring        *apikey.Ring  // the API keys in the store
+	opened      atomic.Pointer[opened]
+	now         func() time.Time // nil: the store's
+	wrap        func(model.Model) model.Model
+	inbox       audit.Inbox  // for the audit: what the log does not hold
+	audit       *audit.Audit // nil when this process drives no runs
+	closers     []func() error
 }
 
 // Options hold the settings that are not part of the configuration.
@@ -170,8 +170,16 @@ func Open(ctx context.Context, c config.Config, o Options) (_ *App, err error) {
 			return nil, err
 		}
 	}
-	if a.sources, a.rowsPerUser, err = openSources(ctx, c, a.children.configured(), log, o.Progress); err != nil {
+	if err := a.openKnowledge(ctx); err != nil {
 		return nil, err
+	}
+	running := a.children.configured()
+	running.hiding = a.hiding
+	if a.sources, a.rowsPerUser, err = openSources(ctx, c, running, log, o.Progress); err != nil {
+		return nil, err
+	}
+	if err := a.checkKnowledge(ctx); err != nil {
+		return nil, errors.Join(err, a.sources.close())
 	}
 	if a.access, err = access.New(c.Access, a.sources.names()); err != nil {
 		return nil, errors.Join(err, a.sources.close())
@@ -360,7 +368,8 @@ func (a *App) opening(ctx context.Context, p footnote.Principal, asked []string)
 	var described, unreadable []prompt.Source
 	var failures []error
 	words := a.words()
-	version, known := words.Digest+"\x00", true
+	model := words.Prompt(p)
+	version, known := words.Digest+"\x00"+model+"\x00", true
 	schemas := a.readSchemas(ctx, chosen)
 	if ctx.Err() != nil {
 		return agent.Opening{}, context.Cause(ctx)
@@ -391,8 +400,8 @@ func (a *App) opening(ctx context.Context, p footnote.Principal, asked []string)
 	}
 	fresh := &opened{version: version, Opening: agent.Opening{
 		System: prompt.Blocks(prompt.Build(prompt.Options{
-			Glossary: words.Glossary, Sources: described, Charts: true, Results: a.calculator != nil,
-			Verified: a.offersVerified,
+			Glossary: words.Glossary, Model: model, Sources: described, Charts: true, Results: a.calculator != nil,
+			Verified: a.verifies,
 		})),
 		Sources: names, Context: words.Digest,
 	}}

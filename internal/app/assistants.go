@@ -91,7 +91,7 @@ func (a *App) policy() agent.Policy {
 // analyst returns the assistant that answers from the sources.
 func (a *App) analyst(ctx context.Context) (*agent.Assistant, error) {
 	var tools []tool.Tool
-	if a.offersVerified {
+	if a.verifies {
 		tools = append(tools, verified.New(verified.Options{
 			Queries: a.verifiedQueries, Sources: a.catalog, Now: a.now,
 		}))

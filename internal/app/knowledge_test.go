@@ -1,14 +1,18 @@
 package app
 
 import (
+	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/config"
 	"github.com/footnotehq/footnote/knowledge"
+	"github.com/footnotehq/footnote/source/duckdb"
 )
 
 // contextFolder writes the files of a context, given as names and contents.
@@ -46,6 +50,86 @@ func TestFaultyContextStopsTheStart(t *testing.T) {
 	c.Data, c.Context, c.Upstream, c.Model = t.TempDir(), dir, config.Offline, config.Offline
 	_, err := Open(t.Context(), c, Options{})
 	if _, ok := knowledge.IsFault(err); !ok || !strings.Contains(err.Error(), `model.yaml:2: the key "tables"`) {
+		t.Errorf("error is %v", err)
+	}
+}
+
+const salesModel = `
+name: sales
+datasets:
+- name: sales
+  source: shop.sales
+  fields:
+  - name: region
+    hidden: true
+  - name: amount
+    roles: [finance]
+- name: salaries
+  roles: [finance]
+`
+
+// TestHiddenColumns checks that the model's hidden columns and those for roles are hidden from queries, the schema,
+// samples and the prompt, and that a change of the model applies to them at once.
+func TestHiddenColumns(t *testing.T) {
+	for _, engine := range []string{"sqlite", "duckdb"} {
+		t.Run(engine, func(t *testing.T) {
+			if engine == "duckdb" && !duckdb.Available {
+				t.Skip("built without DuckDB, as make test does once, after all of it with DuckDB")
+			}
+			dir := contextFolder(t, "model.yaml", salesModel)
+			keys := slices.Clone(twoOrgs)
+			keys[0].Roles = []string{"finance"}
+			g := newRig(t, t.TempDir(), func(c *config.Config) {
+				c.Sources = map[string]string{"shop": salesFile(t, engine)}
+				c.APIKeys, c.Context = keys, dir
+			})
+			ask := func(key, sql string, status int) string {
+				t.Helper()
+				return g.as(key, "POST", "/api/sources/shop/query", in("sql", sql), status)
+			}
+			for key, may := range map[string]bool{string(keys[0].Key): true, string(keys[1].Key): false} {
+				status := map[bool]int{true: http.StatusOK, false: http.StatusBadRequest}[may]
+				schema := g.as(key, "GET", "/api/sources/shop/schema", nil, http.StatusOK)
+				all := ask(key, "SELECT * FROM sales", http.StatusOK)
+				for text, want := range map[string]bool{"region": false, "product": true, "amount": may} {
+					if strings.Contains(schema, text) != want || strings.Contains(all, text) != want {
+						t.Errorf("finance %v: %s: the schema is %s, the rows %s", may, text, schema, all)
+					}
+				}
+				ask(key, "SELECT region FROM sales", http.StatusBadRequest)
+				ask(key, "SELECT amount FROM sales", status)
+				ask(key, "SELECT * FROM salaries", status)
+				p := footnote.Principal{Org: "x", User: "y"}
+				if may {
+					p.Roles = keys[0].Roles
+				}
+				o, err := g.app.opening(t.Context(), p, nil)
+				if err != nil || strings.Contains(string(o.System), "region") ||
+					strings.Contains(string(o.System), "salaries") != may {
+					t.Errorf("finance %v: the prompt is %s, error %v", may, o.System, err)
+				}
+			}
+			if err := os.WriteFile(filepath.Join(dir, "model.yaml"), []byte("name: sales\n"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			for end := time.Now().Add(time.Minute); g.app.words().Model.Datasets != nil; {
+				if time.Sleep(50 * time.Millisecond); time.Now().After(end) {
+					t.Fatal("the change was not noticed")
+				}
+			}
+			ask(string(keys[1].Key), "SELECT region FROM sales", http.StatusOK)
+		})
+	}
+}
+
+// TestMisspelledHiddenColumnStopsTheStart checks that a column that is to be hidden exists.
+func TestMisspelledHiddenColumnStopsTheStart(t *testing.T) {
+	c := config.Default()
+	c.Data, c.Upstream, c.Model = t.TempDir(), config.Offline, config.Offline
+	c.Sources = map[string]string{"shop": salesFile(t, "sqlite")}
+	c.Context = contextFolder(t, "model.yaml", "datasets:\n- name: sales\n  fields:\n  - {name: regoin, hidden: true}\n")
+	_, err := Open(t.Context(), c, Options{})
+	if err == nil || !strings.Contains(err.Error(), `model.yaml:4: the table sales has no column "regoin"`) {
 		t.Errorf("error is %v", err)
 	}
 }

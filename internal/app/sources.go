@@ -183,6 +183,9 @@ func openSource(ctx context.Context, c config.Config, name, where string, filter
 		Pool: p.serve, LoadPool: p.loads, LoadMemory: c.Limits.LoadMemory, LoadWait: p.loadWait, Budget: p.budget,
 		Logger: log,
 	}
+	if p.hiding != nil {
+		o.Hiding = p.hiding(name)
+	}
 	if progress != nil {
 		o.Progress = func(table string, rows int64) { progress(name, table, rows) }
 	}
@@ -200,7 +203,11 @@ func queryLimits(c config.Config) source.Limits {
 // closes it and ends the processes that it uses.
 func OpenSource(ctx context.Context, c config.Config, o Options) (_ source.Source, close func() error, err error) {
 	children := newChildren(c)
-	all, _, err := openSources(ctx, c, children.configured(), o.Logger, o.Progress)
+	p := children.configured()
+	if p.hiding, err = hidingOf(c); err != nil {
+		return nil, nil, errors.Join(err, children.close())
+	}
+	all, _, err := openSources(ctx, c, p, o.Logger, o.Progress)
 	if err != nil {
 		return nil, nil, errors.Join(err, children.close())
 	}

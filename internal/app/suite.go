@@ -349,7 +349,7 @@ func (a *App) Parts(ctx context.Context, p footnote.Principal) (map[string]footn
 	for name, digest := range a.words().FileDigests() {
 		parts[name] = digest
 	}
-	rules := prompt.Build(prompt.Options{Charts: true, Results: a.calculator != nil, Verified: a.offersVerified})
+	rules := prompt.Build(prompt.Options{Charts: true, Results: a.calculator != nil, Verified: a.verifies})
 	parts["the rules of the system prompt"] = footnote.DigestOf([]byte(rules))
 	ctx = footnote.WithPrincipal(ctx, p)
 	chosen, err := a.catalog.Choose(p, nil)

@@ -86,7 +86,8 @@ type shownResult struct {
 	Left                int // number of rows not shown
 	Truncated           bool
 	Columns             []string
-	Nums                []bool // whether each column holds figures
+	Units               []string // of the columns, or ""
+	Nums                []bool   // whether each column holds figures
 	Rows                [][]shownCell
 	raw                 [][]any
 }
@@ -95,6 +96,9 @@ type shownResult struct {
 func (r *shownResult) Head() []shownCell {
 	head := make([]shownCell, len(r.Columns))
 	for i, name := range r.Columns {
+		if unit := r.Units[i]; unit != "" {
+			name += " (" + short(unit, 40) + ")"
+		}
 		head[i] = shownCell{Text: name, Num: r.Nums[i]}
 	}
 	return head
@@ -195,7 +199,7 @@ func (d *document) result(res footnote.StoredResult, by string) error {
 		shown.Source = "in the browser"
 	}
 	for _, c := range res.Columns {
-		shown.Columns = append(shown.Columns, c.Name)
+		shown.Columns, shown.Units = append(shown.Columns, c.Name), append(shown.Units, c.Unit)
 		shown.Nums = append(shown.Nums,
 			c.Kind == footnote.KindInteger || c.Kind == footnote.KindNumber || c.Kind == footnote.KindDecimal)
 	}

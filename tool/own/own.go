@@ -169,7 +169,7 @@ func (t statement) run(ctx context.Context, call tool.Call, in map[string]json.R
 	if err != nil {
 		return tool.Output{}, err
 	}
-	result, sum, err := source.Collect(ctx, src, source.Query{SQL: t.SQL, Args: args, Limits: t.Limits})
+	result, sum, err := source.Collect(ctx, src, source.Query{SQL: t.SQL, Args: args, Limits: t.Limits, Own: true})
 	if err != nil {
 		return tool.Output{}, lookup.Failure(ctx, src, t.SQL, err)
 	}

@@ -4,6 +4,8 @@
 export interface Column {
   name: string;
   kind?: string;
+  unit?: string; // of its numbers, as the company's context says: EUR, kg or %
+  format?: string; // a pattern such as 0.00 or 0%
 }
 
 export type Cell = string | number | boolean | null;
