@@ -279,3 +279,12 @@ func TestGlossaryComesFirst(t *testing.T) {
 		}
 	}
 }
+
+// TestVerifiedQueries checks that the model is told of verified queries only if there are any, within the limit.
+func TestVerifiedQueries(t *testing.T) {
+	with, without := prompt.Build(prompt.Options{Verified: true}), prompt.Build(prompt.Options{})
+	const call = "call verified_query with the user's question, word for word"
+	if !strings.Contains(with, call) || strings.Contains(without, "verified_query") || len(with) > prompt.MaxBytes {
+		t.Errorf("with verified queries:\n%s\nwithout:\n%s", with, without)
+	}
+}

@@ -28,6 +28,12 @@ func newBench(t *testing.T) *bench {
 	b := &bench{t: t, dir: t.TempDir()}
 	b.database("total")
 	b.write("context/glossary.md", "Volume is the total of all orders.")
+	b.write("context/model.yaml", `datasets:
+- {name: orders, source: shop.orders}
+- {name: people, source: shop.people}
+relationships:
+- {name: customer, from: orders, to: people, from_columns: [buyer], to_columns: [id]}
+`)
 	b.write("context/verified/volume.sql", `-- question: Booked volume
 -- source: shop
 -- author: Ann
@@ -54,9 +60,12 @@ func (b *bench) database(amount string) {
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	statements := []string{"CREATE TABLE orders (id INTEGER PRIMARY KEY, " + amount + " REAL)"}
+	statements := []string{
+		"CREATE TABLE people (id INTEGER PRIMARY KEY, name TEXT)",
+		"CREATE TABLE orders (id INTEGER PRIMARY KEY, buyer INTEGER, payer INTEGER, " + amount + " REAL)",
+	}
 	for i := range 100 {
-		statements = append(statements, fmt.Sprintf("INSERT INTO orders VALUES (%d, %d.5)", i+1, 1000+7*i))
+		statements = append(statements, fmt.Sprintf("INSERT INTO orders VALUES (%d, 1, 2, %d.5)", i+1, 1000+7*i))
 	}
 	for _, s := range statements {
 		if _, err := db.Exec(s); err != nil {
@@ -217,6 +226,10 @@ func TestRegressions(t *testing.T) {
 					"FROM orders JOIN orders o USING (id) WHERE o.id > 1")
 			}, suite.Stale, "verified", "verified/volume.sql", true,
 		},
+		"a join of the model was changed": {
+			func(b *bench) { b.replace("context/model.yaml", "[buyer]", "[payer]") }, suite.Stale, "order",
+			"model.yaml", true,
+		},
 		"it has expired": {
 			func(b *bench) {
 				b.replace("context/verified/volume.sql", "-- date: 2026-11-02",
@@ -302,6 +315,30 @@ func TestRegressionsWithPlanner(t *testing.T) {
 	}
 }
 
+// TestIncompleteRecording checks that a model that cannot be reached leaves the recordings as they were, and that a
+// cell cannot control the terminal.
+func TestIncompleteRecording(t *testing.T) {
+	b := newBench(t)
+	b.write("tests.yaml", "tests:\n  - {question: Order 17, expect: {rows: [[17, \"\\e[2J\"]]}}")
+	b.withModel()
+	if code, out, _ := b.run("--record"); code != exitFailed || strings.Contains(out, "\x1b") ||
+		!strings.Contains(out, "[2J") {
+		t.Fatalf("exit code %d: %q", code, out)
+	}
+	before, err := os.ReadFile(b.path("tests.recordings"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.env[0] = "ANTHROPIC_BASE_URL=http://127.0.0.1:1"
+	code, out, errs := b.run("--record")
+	if code != exitFailed || !strings.Contains(errs, "the recordings were not written") {
+		t.Errorf("exit code %d\n%s\n%s", code, out, errs)
+	}
+	if after, err := os.ReadFile(b.path("tests.recordings")); err != nil || !bytes.Equal(before, after) {
+		t.Errorf("the recordings have changed: %v", err)
+	}
+}
+
 // TestAgainst compares two contexts and two models.
 func TestAgainst(t *testing.T) {
 	b := newBench(t)
@@ -346,6 +383,9 @@ func TestSuiteUsage(t *testing.T) {
 		}
 	}
 	b.write("tests.recordings", "{}")
+	if code, _, errs := b.run("--against", "context=x"); code != exitUsage || !strings.Contains(errs, "--live or") {
+		t.Errorf("exit code %d: %s", code, errs)
+	}
 	if code, _, errs := b.run(); code != exitFailed || !strings.Contains(errs, "record them again") {
 		t.Errorf("exit code %d: %s", code, errs)
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -63,6 +64,10 @@ func (cmd *testCmd) Run(ctx context.Context, s *settings, load func() (config.Co
 		return &exit{exitUsage, err}
 	}
 	t := &testRun{testCmd: cmd, suite: tests, name: name, std: std}
+	if cmd.Against != "" && t.mode() == byRecordings {
+		return &exit{exitUsage, errors.New("recordings fit only the settings that they were made with, so --against " +
+			"needs --live or --planner")}
+	}
 	first, err := t.run(ctx, c)
 	if err != nil {
 		return err
@@ -182,6 +187,9 @@ func (t *testRun) run(ctx context.Context, c config.Config) (_ *suite.Report, er
 		report.Model = "offline-planner"
 	}
 	if t.Record {
+		if err := complete(ctx, report); err != nil {
+			return nil, err
+		}
 		head := recorded.Head{
 			Format: recorded.Format, Time: begun.UTC(), Upstream: c.Upstream, Model: c.Model, Parts: parts,
 		}
@@ -190,6 +198,20 @@ func (t *testRun) run(ctx context.Context, c config.Config) (_ *suite.Report, er
 		}
 	}
 	return report, nil
+}
+
+// complete returns an error if questions have no answer: their recordings must not replace earlier ones.
+func complete(ctx context.Context, r *suite.Report) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	for _, o := range r.Outcomes {
+		if o.Steps == 0 {
+			return fmt.Errorf("the recordings were not written, because %q could not be asked: %s", o.Name,
+				strings.Join(o.Reasons, "; "))
+		}
+	}
+	return nil
 }
 
 // isolated returns a configuration that keeps everything in a folder and sends nothing elsewhere. Without sources, it
@@ -307,17 +329,26 @@ func (t *testRun) report(c config.Config, first, second *suite.Report) error {
 	case t.JSON:
 		return first.WriteJSON(t.std.out)
 	}
-	if err := first.WriteText(t.std.out); err != nil {
+	return t.print(first, second, trend)
+}
+
+// print shows the results. The cells in them must not control the terminal.
+func (t *testRun) print(first, second *suite.Report, trend string) error {
+	var b bytes.Buffer
+	if err := first.WriteText(&b); err != nil {
 		return err
 	}
 	if trend != "" {
-		fmt.Fprintln(t.std.out, trend)
+		fmt.Fprintln(&b, trend)
 	}
 	if second != nil {
-		fmt.Fprintf(t.std.out, "\nagainst %s:\n", t.Against)
-		return suite.WriteComparison(t.std.out, first, second)
+		fmt.Fprintf(&b, "\nagainst %s:\n", t.Against)
+		if err := suite.WriteComparison(&b, first, second); err != nil {
+			return err
+		}
 	}
-	return nil
+	_, err := io.WriteString(t.std.out, safeText(b.String()))
+	return err
 }
 
 // keep adds the run to the history, and returns how it compares with earlier ones.

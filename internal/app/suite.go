@@ -23,7 +23,7 @@ import (
 
 // SuiteOptions configure RunSuite.
 type SuiteOptions struct {
-	Principal footnote.Principal // asks the questions, with the roles of each test
+	Principal footnote.Principal // asks the questions of tests that name nobody else
 	Attempts  int                // of each test; default 1
 	// Missed returns what has changed since the answer to a question was recorded, or nil if its recording fits. It is
 	// nil when no recordings are replayed.
@@ -62,8 +62,10 @@ type tested struct {
 
 func (a *App) runTest(ctx context.Context, t suite.Test, o SuiteOptions) suite.Outcome {
 	out := suite.Outcome{Name: t.Name, Question: t.Question, Status: suite.Passed}
-	p := o.Principal
-	p.Roles = t.Roles
+	p := footnote.Principal{
+		Org: cmp.Or(t.As.Org, o.Principal.Org), User: cmp.Or(t.As.User, o.Principal.User), Roles: t.As.Roles,
+		Attributes: t.As.Attributes,
+	}
 	ctx = footnote.WithPrincipal(ctx, p)
 	want, err := a.expected(ctx, p, t)
 	if err != nil {

@@ -37,11 +37,19 @@ type Limits struct {
 
 // Test is a question and what its answer must rest on.
 type Test struct {
-	Name     string   `yaml:"name"`
-	Question string   `yaml:"question"`
-	Roles    []string `yaml:"roles"` // of the person who asks
-	Expect   Expect   `yaml:"expect"`
-	Limits   Limits   `yaml:"limits"`
+	Name     string `yaml:"name"`
+	Question string `yaml:"question"`
+	As       Person `yaml:"as"`
+	Expect   Expect `yaml:"expect"`
+	Limits   Limits `yaml:"limits"`
+}
+
+// Person is who asks the question of a test. Access rules, row filters and the roles of verified queries apply.
+type Person struct {
+	Org        string            `yaml:"org"`  // empty: local
+	User       string            `yaml:"user"` // empty: the one at the terminal
+	Roles      []string          `yaml:"roles"`
+	Attributes map[string]string `yaml:"attributes"`
 }
 
 // Expect says which rows a test expects: those in Rows, those of SQL, or those of a verified query. Exactly one of the

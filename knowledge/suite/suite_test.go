@@ -22,7 +22,7 @@ tests:
     expect: {sql: SELECT count(*) FROM orders, tolerance: 1%}
   - name: march
     question: Revenue in March 2026
-    roles: [board]
+    as: {org: acme, user: ann, roles: [board], attributes: {region: north}}
     limits: {steps: 9, seconds: 2.5}
     expect: {rows: [[2026-03-01, 12.5, null]], columns: [month, revenue, note], order: true, tolerance: 0.5, badge: true}
 `))
@@ -32,6 +32,9 @@ tests:
 	a, b := s.Tests[0], s.Tests[1]
 	if a.Name != "How many orders?" || a.Question != a.Name || a.Expect.Tolerance.Share != 0.01 || a.Limits.Steps != 5 {
 		t.Errorf("%+v", a)
+	}
+	if b.As.Org != "acme" || b.As.User != "ann" || b.As.Roles[0] != "board" || b.As.Attributes["region"] != "north" {
+		t.Errorf("%+v", b.As)
 	}
 	if b.Limits != (suite.Limits{CostUSD: 0.1, Seconds: 2.5, Steps: 9}) || !*b.Expect.Badge || !b.Expect.Order ||
 		b.Expect.Tolerance.Amount != 0.5 {

@@ -183,7 +183,7 @@ func (t lookUp) query(ctx context.Context, call tool.Call, m verified.Match) (to
 		return tool.Output{}, err
 	}
 	ctx = footnote.WithSource(ctx, name)
-	result, sum, err := source.Collect(ctx, src, source.Query{SQL: q.SQL, Args: m.Args, Limits: t.Limits})
+	result, sum, err := source.Collect(ctx, src, source.Query{SQL: q.SQL, Args: m.Args, Limits: t.Limits, Own: true})
 	if err != nil {
 		return tool.Output{}, lookup.Failure(ctx, src, q.SQL, err)
 	}
