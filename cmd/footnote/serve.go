@@ -135,6 +135,11 @@ func (cmd *demoCmd) Run(ctx context.Context, s *settings, c config.Config, std s
 		if c.Sources, err = app.DemoShop(ctx, c.Data); err != nil {
 			return err
 		}
+		if c.Context == "" {
+			if c.Context, err = app.DemoContext(c.Data); err != nil {
+				return err
+			}
+		}
 	}
 	if c.Workspace == "" {
 		if c.Workspace, err = app.DemoWorkspaces(c.Data); err != nil {

@@ -133,3 +133,43 @@ func TestMisspelledHiddenColumnStopsTheStart(t *testing.T) {
 		t.Errorf("error is %v", err)
 	}
 }
+
+// TestPlannerKnowsTheCompanysWords checks that a synonym and a unit of the model reach an answer of the offline planner.
+func TestPlannerKnowsTheCompanysWords(t *testing.T) {
+	g := newRig(t, t.TempDir(), func(c *config.Config) {
+		c.Sources = map[string]string{"shop": salesFile(t, "sqlite")}
+		c.Context = contextFolder(t, "model.yaml", "datasets:\n- name: sales\n  fields:\n"+
+			"  - {name: amount, synonyms: [zaster], unit: GBP}\n")
+	})
+	answer := g.as(adasKey, "POST", "/v1/chat/completions", map[string]any{
+		"model":    "analyst",
+		"messages": []map[string]string{{"role": "user", "content": "total zaster by product"}},
+	}, http.StatusOK)
+	if !strings.Contains(answer, "£") || !strings.Contains(answer, "anvil") {
+		t.Errorf("the answer is %s", answer)
+	}
+}
+
+// TestDemoContext checks that the demo's context fits its shop, and that units and formats reach the columns of a
+// result.
+func TestDemoContext(t *testing.T) {
+	data := t.TempDir()
+	shop, err := DemoShop(t.Context(), data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	folder, err := DemoContext(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := newRig(t, data, func(c *config.Config) { c.Sources, c.Context = shop, folder })
+	remarks, err := fits(t.Context(), g.app.words(), []string{"shop"}, g.app.sources)
+	if err != nil || len(remarks) > 0 {
+		t.Errorf("remarks %v, error %v", remarks, err)
+	}
+	rows := g.as(adasKey, "POST", "/api/sources/shop/query", in("sql", "SELECT max(total) AS x, sum(total) FROM orders"),
+		http.StatusOK)
+	if !strings.Contains(rows, `"unit":"EUR","format":"#,##0.00"`) {
+		t.Errorf("the result is %s", rows)
+	}
+}

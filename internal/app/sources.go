@@ -228,6 +228,12 @@ func DemoShop(ctx context.Context, data string) (map[string]string, error) {
 	return map[string]string{"shop": path}, nil
 }
 
+// DemoContext returns the folder with what the demo shop says about its data, and writes it if it is missing.
+func DemoContext(data string) (string, error) {
+	folder := filepath.Join(data, "context")
+	return folder, demo.WriteContext(folder)
+}
+
 // DemoWorkspaces creates the demo's folder for workspaces in a data folder, and the files that new workspaces start
 // with.
 func DemoWorkspaces(data string) (string, error) {
