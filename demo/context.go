@@ -8,31 +8,32 @@ import (
 )
 
 //go:embed context
-var company embed.FS
+var words embed.FS
 
-// tests is a suite of questions about the shop.
-//
-//go:embed tests.yaml
-var tests []byte
+// Context returns what the shop says about its data: its glossary and the model of its tables.
+func Context() fs.FS { return within(words, "context") }
 
-// WriteContext writes what the shop's company says about its data into a folder, and creates the folder if needed. It
-// leaves an existing folder unchanged.
+// WriteContext writes the files of Context into a folder, and creates the folder if needed. It leaves an existing
+// folder unchanged.
 func WriteContext(dir string) error {
 	if _, err := os.Stat(dir); err == nil {
 		return nil
 	}
-	files, err := fs.Sub(company, "context")
+	err := os.MkdirAll(dir, 0o700)
 	if err == nil {
-		err = os.MkdirAll(dir, 0o700)
-	}
-	if err == nil {
-		err = os.CopyFS(dir, files)
+		err = os.CopyFS(dir, Context())
 	}
 	if err != nil {
-		return fmt.Errorf("the demo's context: %w", err)
+		return fmt.Errorf("context of the demo shop: %w", err)
 	}
 	return nil
 }
 
-// Tests returns a suite of questions about the shop, in YAML.
-func Tests() []byte { return tests }
+// within returns a folder of embedded files.
+func within(all embed.FS, folder string) fs.FS {
+	files, err := fs.Sub(all, folder)
+	if err != nil {
+		panic(err) // the folder is part of the program
+	}
+	return files
+}

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/footnotehq/footnote/config"
+	"github.com/footnotehq/footnote/internal/doctor"
 	"github.com/footnotehq/footnote/knowledge"
 	"github.com/footnotehq/footnote/source"
 )
@@ -41,12 +42,57 @@ func contextError(folder string, err error) error {
 
 // knowledgeChanged logs a change of the context folder.
 func (a *App) knowledgeChanged(c *knowledge.Context, fault error) {
+	a.metrics.ContextFaulty(fault != nil)
 	if fault != nil {
 		a.log.Error("the context folder is faulty; the last good version stays in use", "folder", a.cfg.Context,
 			"digest", c.Digest, "err", fault)
 		return
 	}
 	a.log.Info("the context folder has changed; new conversations use it", "folder", a.cfg.Context, "digest", c.Digest)
+}
+
+// notices returns what administrators should know: what is wrong with the context folder.
+func (a *App) notices() []string {
+	if a.knowledge == nil {
+		return nil
+	}
+	if err := a.knowledge.Fault(); err != nil {
+		return []string{"The context folder is faulty, so its last good version stays in use. " + err.Error()}
+	}
+	return nil
+}
+
+// checkContext reads the context folder and checks it against the sources that could be opened.
+func checkContext(ctx context.Context, c config.Config, all sources, r *doctor.Report) {
+	if c.Context == "" {
+		return
+	}
+	words, err := knowledge.Load(c.Context)
+	if faults, ok := knowledge.IsFault(err); ok {
+		for _, f := range faults[:min(len(faults), maxLoggedRemarks)] {
+			r.Fail("context", f.String())
+		}
+		return
+	} else if err != nil {
+		r.Fail("context", err.Error())
+		return
+	}
+	remarks, err := fits(ctx, words, namesOf(c), all)
+	if faults, ok := knowledge.IsFault(err); ok {
+		for _, f := range faults[:min(len(faults), maxLoggedRemarks)] {
+			r.Fail("context", f.String())
+		}
+		return
+	} else if err != nil {
+		r.Fail("context", err.Error())
+		return
+	}
+	r.OK("context", fmt.Sprintf("%s: a glossary of %d bytes, %s, %s; version %.15s", c.Context, len(words.Glossary),
+		doctor.Counted(len(words.Model.Datasets), "dataset"), doctor.Counted(len(words.Model.Metrics), "metric"),
+		words.Digest))
+	for _, f := range remarks[:min(len(remarks), maxLoggedRemarks)] {
+		r.Warn("context", f.String())
+	}
 }
 
 // words returns what the company says about its data; an empty Context if it says nothing.

@@ -2,6 +2,7 @@ package app
 
 import (
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/config"
+	"github.com/footnotehq/footnote/internal/doctor"
 	"github.com/footnotehq/footnote/knowledge"
 	"github.com/footnotehq/footnote/source/duckdb"
 )
@@ -131,5 +133,90 @@ func TestMisspelledHiddenColumnStopsTheStart(t *testing.T) {
 	_, err := Open(t.Context(), c, Options{})
 	if err == nil || !strings.Contains(err.Error(), `model.yaml:4: the table sales has no column "regoin"`) {
 		t.Errorf("error is %v", err)
+	}
+}
+
+// TestPlannerKnowsTheCompanysWords checks that a synonym and a unit of the model reach an answer of the planner.
+func TestPlannerKnowsTheCompanysWords(t *testing.T) {
+	g := newRig(t, t.TempDir(), func(c *config.Config) {
+		c.Sources = map[string]string{"shop": salesFile(t, "sqlite")}
+		c.Context = contextFolder(t, "model.yaml", "datasets:\n- name: sales\n  fields:\n"+
+			"  - {name: amount, synonyms: [zaster], unit: GBP}\n")
+	})
+	answer := g.as(adasKey, "POST", "/v1/chat/completions", map[string]any{
+		"model":    "analyst",
+		"messages": []map[string]string{{"role": "user", "content": "total zaster by product"}},
+	}, http.StatusOK)
+	if !strings.Contains(answer, "£") || !strings.Contains(answer, "anvil") {
+		t.Errorf("the answer is %s", answer)
+	}
+}
+
+// TestDemoContext checks that the demo's context fits its shop, and that units and formats reach the columns of a
+// result.
+func TestDemoContext(t *testing.T) {
+	data := t.TempDir()
+	shop, err := DemoShop(t.Context(), data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	folder, err := DemoContext(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := newRig(t, data, func(c *config.Config) { c.Sources, c.Context = shop, folder })
+	remarks, err := fits(t.Context(), g.app.words(), []string{"shop"}, g.app.sources)
+	if err != nil || len(remarks) > 0 {
+		t.Errorf("remarks %v, error %v", remarks, err)
+	}
+	sql := in("sql", "SELECT max(total) AS x, sum(total) FROM orders")
+	rows := g.as(adasKey, "POST", "/api/sources/shop/query", sql, http.StatusOK)
+	if !strings.Contains(rows, `"unit":"EUR","format":"#,##0.00"`) {
+		t.Errorf("the result is %s", rows)
+	}
+}
+
+// TestFaultyChangeIsReported checks that a faulty change leaves the last good version in use, and that administrators,
+// the metric and footnote doctor say what is wrong with which line.
+func TestFaultyChangeIsReported(t *testing.T) {
+	dir := contextFolder(t, "glossary.md", "A client is a customer.")
+	keys := slices.Clone(twoOrgs)
+	keys[0].Roles = []string{footnote.Admin}
+	var c config.Config
+	g := newRig(t, t.TempDir(), func(o *config.Config) {
+		o.APIKeys, o.Context = keys, dir
+		c = *o
+	})
+	file := filepath.Join(dir, "model.yaml")
+	if err := os.WriteFile(file, []byte("name: x\ntables: []\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	const want = `model.yaml:2: the key`
+	session := ""
+	for end := time.Now().Add(time.Minute); !strings.Contains(session, want); {
+		session = g.as(string(keys[0].Key), "GET", "/api/session", nil, http.StatusOK)
+		if time.Sleep(50 * time.Millisecond); time.Now().After(end) {
+			t.Fatalf("the session of an administrator is %s", session)
+		}
+	}
+	other := g.as(string(keys[1].Key), "GET", "/api/session", nil, http.StatusOK)
+	if strings.Contains(other, "notices") {
+		t.Errorf("the session of somebody else is %s", other)
+	}
+	if g.app.words().Glossary != "A client is a customer." {
+		t.Errorf("the glossary in use is %q", g.app.words().Glossary)
+	}
+	scrape := httptest.NewRecorder()
+	g.app.metrics.Handler().ServeHTTP(scrape, httptest.NewRequest(http.MethodGet, "/metrics", nil))
+	if !strings.Contains(scrape.Body.String(), "\nfootnote_context_faulty 1\n") {
+		t.Error("the metric footnote_context_faulty is not 1")
+	}
+	c.Sources, c.Data = nil, t.TempDir()
+	report := Doctor(t.Context(), c, DoctorOptions{})
+	found := slices.ContainsFunc(report.Checks, func(f doctor.Check) bool {
+		return f.What == "context" && strings.Contains(f.Detail, want)
+	})
+	if !found {
+		t.Errorf("footnote doctor finds %+v", report.Checks)
 	}
 }

@@ -228,7 +228,7 @@ func DemoShop(ctx context.Context, data string) (map[string]string, error) {
 	return map[string]string{"shop": path}, nil
 }
 
-// DemoContext returns the demo's context folder in a data folder, and writes it if it is missing.
+// DemoContext returns the folder with what the demo shop says about its data, and writes it if it is missing.
 func DemoContext(data string) (string, error) {
 	folder := filepath.Join(data, "context")
 	return folder, demo.WriteContext(folder)
