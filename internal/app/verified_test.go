@@ -240,6 +240,26 @@ func firstCell(t *testing.T, content string) string {
 	return string(table.Rows[0][0])
 }
 
+// TestVerifiedSuggestions checks that a verified question without slots is suggested first, to those who may use it.
+func TestVerifiedSuggestions(t *testing.T) {
+	text := strings.NewReplacer("Booked volume in {month}", "Booked volume so far", "-- parameter: month month\n",
+		"-- roles: board\n", "-- paraphrase: How much was booked in {month}?\n", "",
+		" WHERE ordered_at >= $1 AND ordered_at < date($1, '+1 month')", "").Replace(volume)
+	g := newRig(t, t.TempDir(), func(c *config.Config) {
+		c.Context = verifiedFolder(t, text)
+		c.APIKeys[0].Roles = []string{"board"}
+	})
+	for key, want := range map[string]bool{adasKey: true, bobsKey: false} {
+		for _, target := range []string{"/api/suggestions", "/api/suggestions?source=shop"} {
+			got := g.as(key, "GET", target, nil, 200)
+			if strings.HasPrefix(got, `{"suggestions":[{"text":"Booked volume so far"}`) != want ||
+				strings.Count(got, `"text"`) < 4 || strings.Contains(got, "Booked") != want {
+				t.Errorf("%s: %s", target, got)
+			}
+		}
+	}
+}
+
 // TestDoctorNamesUnusedQueries checks that doctor names queries that have expired or have no source.
 func TestDoctorNamesUnusedQueries(t *testing.T) {
 	for want, text := range map[string]string{

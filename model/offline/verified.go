@@ -4,6 +4,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/footnotehq/footnote/internal/currency"
 	"github.com/footnotehq/footnote/knowledge/verified"
 	"github.com/footnotehq/footnote/model"
 )
@@ -47,6 +48,7 @@ func (pn *Planner) verified(req model.Request, h History) (Answer, bool) {
 func (w *Writer) writeVerified(res Result, question string) {
 	const inSentence = 4 // columns
 	question = strings.TrimRight(question, "?!. ")
+	res.currency = func(_, col int) string { return currency.InName(res.Columns[col]) }
 	switch {
 	case len(res.Rows) == 0:
 		w.say(echo(question), ": no rows match.")

@@ -40,7 +40,8 @@ func TestVerified(t *testing.T) {
 		"books": "-- question: Booked volume in {month}\n-- parameter: month month\n" +
 			"SELECT round(sum(total), 2) AS booked, count(*) AS n FROM orders\n" +
 			"WHERE ordered_at >= $1 AND ordered_at < date($1, '+1 month')",
-		"one": "-- question: Our magic figure\nSELECT round(avg(total), 2) AS figure FROM orders",
+		"one":  "-- question: Our magic figure\nSELECT round(avg(total), 2) AS figure FROM orders",
+		"euro": "-- question: Our magic amount\nSELECT round(sum(total), 2) AS amount_eur FROM orders",
 		"table": "-- question: Channels of the shop\n" +
 			"SELECT channel, sum(total) AS booked FROM orders GROUP BY 1 ORDER BY 1",
 		"none":  "-- question: Lost orders\nSELECT id FROM orders WHERE id < 0",
@@ -48,6 +49,7 @@ func TestVerified(t *testing.T) {
 	}
 	for question, want := range map[string]string{
 		"booked volume in March 2026?":    "Booked volume in 2026-03: booked **",
+		"Our magic amount?":               "Our magic amount: **€",
 		"OUR MAGIC FIGURE":                "Our magic figure: **",
 		"Channels of the shop":            "Channels of the shop: 3 rows.\n\n| channel | booked |",
 		"lost orders":                     "Lost orders: no rows match.",
