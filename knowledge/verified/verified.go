@@ -98,8 +98,8 @@ func (s *Set) Find(c Caller, name string) (*Query, bool) {
 	return nil, false
 }
 
-// Questions returns up to n questions without slots, which can be offered as they are, of the queries that exist for the
-// caller.
+// Questions returns up to n questions without slots, which can be offered as they are, of the queries that exist for
+// the caller.
 func (s *Set) Questions(c Caller, n int) (list []string) {
 	for _, q := range s.All() {
 		if len(list) < n && len(q.Parameters) == 0 && c.open(q) {
