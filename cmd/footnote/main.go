@@ -16,7 +16,6 @@ import (
 	"syscall"
 
 	"github.com/alecthomas/kong"
-	"github.com/redis/go-redis/v9/logging"
 
 	"github.com/footnotehq/footnote/config"
 	"github.com/footnotehq/footnote/internal/app"
@@ -69,7 +68,6 @@ func ended(outcome string, err error) error {
 func main() {
 	child.Main(app.Databases().Children()) // never returns in a child that runs a database
 	sandbox.Main()                         // never returns in a child that runs a command
-	logging.Disable()                      // callers of the Redis client report its errors
 	// The reader of our output may exit first, as head does; open resources must still be closed. Do not ignore the
 	// signal: the commands that we start would inherit that.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
