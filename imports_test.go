@@ -25,9 +25,12 @@ var banned = map[string][]string{
 	"/hub/relay": {
 		"/store", "/source", "/model/", "/tool/", "/protocol", "/httpapi", "net/http", "database/sql",
 	},
-	"/hub/relay/redis": {"/"},
-	"/cite":            {"/agent", "/store", "/source", "net/http", "database/sql"},
-	"/agent/prompt":    {"/agent", "/store", "net/http", "database/sql"},
+	"/hub/relay/redis": {
+		"/agent", "/store", "/source", "/model", "/tool", "/protocol", "/httpapi", "net/http", "database/sql",
+	},
+	"/internal/redispool": {"/"},
+	"/cite":               {"/agent", "/store", "/source", "net/http", "database/sql"},
+	"/agent/prompt":       {"/agent", "/store", "net/http", "database/sql"},
 	"/tool/cache": {
 		"/store", "/source", "/model/", "/tool/", "/protocol", "/httpapi", "net/http", "database/sql", "testing",
 	},

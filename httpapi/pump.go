@@ -37,6 +37,8 @@ type pump struct {
 	last   int64       // newest event shown
 	enough bool        // the run was stopped because its client needs no more text
 	stuck  bool        // the response cannot be written
+
+	direct direct
 }
 
 // Show shows a run to its client until the run is over, the client leaves or reads too slowly, or the stream's time is
@@ -182,9 +184,12 @@ func (p *pump) live(ctx context.Context) error {
 	tick := alarm{parent: ctx}
 	defer tick.stop()
 	tick.set(time.Until(p.due))
+	p.deliverDirectly()
 	for !p.Encoder.Done() {
 		batch, err := p.rd.Next(tick.ctx)
 		switch {
+		case err == nil && len(batch) == 0:
+			err = p.finishDirect()
 		case err == nil:
 			if first := batch.First(); first > p.last+1 { // another process wrote the events before
 				err = p.catchUp(ctx, first-1)
@@ -265,14 +270,25 @@ func (p *pump) show(batch hub.Batch) error {
 		}
 		break
 	}
+	return p.flush()
+}
+
+// flush writes the frames of a batch, and stops the run if its client needs no more.
+func (p *pump) flush() error {
 	if err := p.write(p.buf); err != nil {
 		return err
 	}
-	if e, ok := p.Encoder.(interface{ Enough() bool }); ok && !p.enough && !p.Ticket.Duplicate && e.Enough() {
+	if p.hasEnough() {
 		p.enough = true
 		p.stop(agent.ByStopString)
 	}
 	return nil
+}
+
+// hasEnough reports whether the run must be stopped because its client needs no more text.
+func (p *pump) hasEnough() bool {
+	e, ok := p.Encoder.(interface{ Enough() bool })
+	return ok && !p.enough && !p.Ticket.Duplicate && e.Enough()
 }
 
 // over reports whether no frame may follow. A stream of all runs is over only after a whole batch.

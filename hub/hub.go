@@ -226,8 +226,45 @@ func (b Block) End() {
 	b.t.mu.Unlock()
 }
 
-// Flush shows what was added to blocks and wakes the readers once.
-func (t *Topic) Flush() { t.add() }
+// Flush shows what was added to blocks. If the topic has a single reader, which waits and is Direct, Flush delivers the
+// piece itself; otherwise it wakes the readers once.
+func (t *Topic) Flush() {
+	t.mu.Lock()
+	t.show()
+	r, piece := t.waiting()
+	if r == nil {
+		t.wake()
+		t.mu.Unlock()
+		return
+	}
+	t.mu.Unlock()
+	if !r.direct(piece) {
+		r.handedOver = true
+		r.wake()
+	}
+	r.use.Unlock()
+}
+
+// waiting returns the only reader, with its use locked, and the next piece for it. It returns nil if there are several
+// readers, if the reader is not waiting or not direct, or if it needs more than a piece of a growing block. t.mu must
+// be held.
+func (t *Topic) waiting() (*Reader, footnote.Delta) {
+	if len(t.readers) != 1 {
+		return nil, footnote.Delta{}
+	}
+	for r := range t.readers {
+		if r.direct == nil || !r.use.TryLock() {
+			break
+		}
+		if !r.handedOver { // otherwise its goroutine has to go on first
+			if piece, ok := r.piece(); ok {
+				return r, piece
+			}
+		}
+		r.use.Unlock()
+	}
+	return nil, footnote.Delta{}
+}
 
 // Fail tells the readers, after everything visible, that the stream could not be written. Reserved places
 // stay invisible.
@@ -246,10 +283,7 @@ func (t *Topic) Fail(err error) {
 // wake notifies every reader. t.mu must be held.
 func (t *Topic) wake() {
 	for r := range t.readers {
-		select {
-		case r.woken <- struct{}{}:
-		default:
-		}
+		r.wake()
 	}
 }
 
@@ -262,6 +296,28 @@ type Reader struct {
 	begun bool
 	after int64
 	batch Batch
+
+	direct     func(footnote.Delta) bool // nil: no; guarded by t.mu
+	use        sync.Mutex                // of a direct reader: held by its goroutine, except while it waits
+	handedOver bool                      // direct returned false; guarded by use
+}
+
+// Direct lets the writer of the topic deliver pieces of a growing block while the reader waits in Next, so that no
+// goroutine has to wake up for them. It calls deliver with BlockGrew on the writer's goroutine, so deliver must not
+// wait and must not call the reader. If deliver returns false, Next returns an empty batch, and the reader does what is
+// left. Direct must be called before Next.
+func (r *Reader) Direct(deliver func(footnote.Delta) bool) {
+	r.use.Lock()
+	r.t.mu.Lock()
+	r.direct = deliver
+	r.t.mu.Unlock()
+}
+
+func (r *Reader) wake() {
+	select {
+	case r.woken <- struct{}{}:
+	default:
+	}
 }
 
 // Batch holds the entries that a reader has not seen yet, in order. It is valid until the next call of Next.
@@ -325,7 +381,8 @@ func (r *Reader) Close() {
 func (r *Reader) Skip(seq int64) { r.after = max(r.after, seq) }
 
 // Next waits until there is something the reader has not seen, and returns it. It returns an error when ctx
-// ends (its cause), when the hub was closed (ErrClosed), or when the run's events could not be stored.
+// ends (its cause), when the hub was closed (ErrClosed), or when the run's events could not be stored. A batch is empty
+// only after Direct's deliver has returned false.
 func (r *Reader) Next(ctx context.Context) (Batch, error) {
 	for {
 		batch, err := r.Take()
@@ -335,11 +392,27 @@ func (r *Reader) Next(ctx context.Context) (Batch, error) {
 		if err != nil {
 			return nil, err
 		}
-		select {
-		case <-r.woken:
-		case <-ctx.Done():
-			return nil, context.Cause(ctx)
+		if err := r.wait(ctx); err != nil {
+			return nil, err
 		}
+		if r.handedOver {
+			r.handedOver = false
+			return nil, nil
+		}
+	}
+}
+
+// wait waits until the reader is woken. Meanwhile a direct reader can be used by the topic's writer.
+func (r *Reader) wait(ctx context.Context) error {
+	if r.direct != nil {
+		r.use.Unlock()
+		defer r.use.Lock()
+	}
+	select {
+	case <-r.woken:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
 	}
 }
 
@@ -383,10 +456,7 @@ func (r *Reader) block(b *block) bool {
 		r.batch = append(r.batch, Entry{Delta: b.head})
 	}
 	if len(b.buf) > r.off {
-		d := b.head
-		d.Op, d.Escaped = footnote.BlockGrew, b.buf[r.off:len(b.buf):len(b.buf)]
-		r.off = len(b.buf)
-		r.batch = append(r.batch, Entry{Delta: d})
+		r.batch = append(r.batch, Entry{Delta: r.grown(b)})
 	}
 	if b.ended {
 		d := b.head
@@ -394,4 +464,25 @@ func (r *Reader) block(b *block) bool {
 		r.batch = append(r.batch, Entry{Delta: d})
 	}
 	return b.ended
+}
+
+// piece returns what a growing block has gained, if that is all that the reader has not seen. t.mu must be held.
+func (r *Reader) piece() (footnote.Delta, bool) {
+	i := r.at - r.t.dropped
+	if !r.begun || i != r.t.visible-1 {
+		return footnote.Delta{}, false
+	}
+	b := r.t.items[i].block
+	if b == nil || b.ended || len(b.buf) == r.off {
+		return footnote.Delta{}, false
+	}
+	return r.grown(b), true
+}
+
+// grown returns the new part of a block. t.mu must be held.
+func (r *Reader) grown(b *block) footnote.Delta {
+	d := b.head
+	d.Op, d.Escaped = footnote.BlockGrew, b.buf[r.off:len(b.buf):len(b.buf)]
+	r.off = len(b.buf)
+	return d
 }

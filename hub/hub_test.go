@@ -4,11 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"reflect"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/hub"
@@ -457,4 +460,93 @@ func BenchmarkDelta(b *testing.B) {
 			}
 		})
 	}
+}
+
+// TestDirect grows a block that a direct reader receives while it waits, in pieces of which some are refused. Other
+// readers, events and blocks come and go. Every byte must arrive once and in order.
+func TestDirect(t *testing.T) {
+	h := hub.New()
+	topic := h.Open("s", 0)
+	defer topic.Close()
+	r, _ := h.Subscribe("s", 0)
+	defer r.Close()
+
+	var got, unsent []byte
+	direct := 0
+	r.Direct(func(d footnote.Delta) bool {
+		if d.Op != footnote.BlockGrew || len(unsent) > 0 {
+			t.Errorf("got %v directly, with %q unsent", d.Op, unsent)
+		}
+		if rand.IntN(5) == 0 {
+			unsent = append(unsent, d.Escaped...)
+			return false
+		}
+		direct++
+		got = append(got, d.Escaped...)
+		return true
+	})
+	events := 0
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for events < 20 {
+			batch, err := r.Next(t.Context())
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			got, unsent = append(got, unsent...), unsent[:0]
+			for _, e := range batch {
+				if e.Event != nil {
+					events++
+				}
+				got = append(got, e.Delta.Escaped...)
+			}
+		}
+	}()
+	var want []byte
+	for n := range 20 {
+		b := topic.Start(footnote.Delta{Index: n})
+		for i := range 500 {
+			piece := fmt.Appendf(nil, "%d.%d ", n, i)
+			want = append(want, piece...)
+			b.Grow(piece)
+			topic.Flush()
+			switch rand.IntN(20) {
+			case 0:
+				other, _ := h.Subscribe("s", 0)
+				other.Close()
+			case 1, 2, 3:
+				runtime.Gosched()
+			}
+		}
+		b.End()
+		topic.Publish(footnote.Event{Stream: "s", Seq: int64(n + 1)})
+	}
+	<-done
+	if string(got) != string(want) {
+		t.Errorf("%d bytes arrived, %d were written, or in another order", len(got), len(want))
+	}
+	if direct == 0 {
+		t.Error("no piece was delivered directly")
+	}
+}
+
+// TestDirectEndsWithContext checks that a direct reader that waits ends with its context.
+func TestDirectEndsWithContext(t *testing.T) {
+	h := hub.New()
+	topic := h.Open("s", 0)
+	defer topic.Close()
+	r, _ := h.Subscribe("s", 0)
+	r.Direct(func(footnote.Delta) bool { return true })
+	ctx, cancel := context.WithCancelCause(t.Context())
+	gone := errors.New("the client left")
+	time.AfterFunc(time.Millisecond, func() { cancel(gone) })
+	if _, err := r.Next(ctx); err != gone {
+		t.Errorf("Next = %v, want %v", err, gone)
+	}
+	r.Close()
+	b := topic.Start(footnote.Delta{})
+	b.Grow([]byte("x"))
+	topic.Flush() // nobody is left to deliver to
 }

@@ -189,7 +189,7 @@ func (c *Context) Prompt(p footnote.Principal) string {
 			b.WriteString(oneLine(text) + "\n")
 		}
 	}
-	for _, m := range c.Model.Metrics {
+	for _, m := range slices.Concat(c.Model.Metrics, c.computed(p)) {
 		if !May(p, m.Roles) || c.metricHidden(m, p) {
 			continue
 		}
@@ -203,6 +203,24 @@ func (c *Context) Prompt(p footnote.Principal) string {
 		b.WriteByte('\n')
 	}
 	return b.String()
+}
+
+// computed returns the fields that are expressions over columns, in the form of metrics.
+func (c *Context) computed(p footnote.Principal) (list []Metric) {
+	for _, d := range c.Model.Datasets {
+		if d.Hidden || !May(p, d.Roles) {
+			continue
+		}
+		for _, f := range d.Fields {
+			if f.Expression != "" {
+				list = append(list, Metric{
+					Name: d.Name + "." + f.Name, Expression: f.Expression, Description: first(f.Description, f.Label),
+					Synonyms: f.Synonyms, Unit: f.Unit,
+				})
+			}
+		}
+	}
+	return list
 }
 
 func (m Metric) words() string {

@@ -16,7 +16,7 @@ if [ ! -e "$stamp" ] || [ package-lock.json -nt "$stamp" ] || { [ "$kind" = all 
   npm ci --no-progress --loglevel=error $omit
   echo "$kind" >"$stamp"
 fi
-built=../dist/index.html.gz
+built=../dist/index.html.br
 if [ ! -e "$built" ] || [ -n "$(find . ../../internal/currency -path ./node_modules -prune -o -type f -newer "$built" -print -quit)" ]; then
   node_modules/.bin/vite build --logLevel warn
 fi

@@ -6,7 +6,6 @@
 package web
 
 import (
-	"bytes"
 	"cmp"
 	"compress/gzip"
 	"crypto/sha256"
@@ -20,6 +19,9 @@ import (
 	"path"
 	"strconv"
 	"strings"
+	"sync"
+
+	"github.com/andybalholm/brotli"
 )
 
 //go:embed all:dist
@@ -49,7 +51,7 @@ func Patterns() []string {
 
 // Built reports whether the app is part of this program.
 func Built() bool {
-	_, err := fs.Stat(dist, "dist/index.html.gz")
+	_, err := fs.Stat(dist, "dist/index.html.br")
 	return err == nil
 }
 
@@ -69,57 +71,61 @@ var types = map[string]string{
 	".woff2": "font/woff2", ".ico": "image/x-icon", ".txt": "text/plain; charset=utf-8",
 }
 
-// file is a file in the encodings that were embedded: "", "gzip" and "br".
+// packed is the extension of files that the build compressed with Brotli, which packs them a quarter tighter than gzip.
+const packed = ".br"
+
+// file is a file of the build.
 type file struct {
-	name    string
-	etag    string // the same for every encoding
-	encoded map[string][]byte
+	name   string // without packed
+	packed bool
+	size   int64
+	open   func() (io.ReadCloser, error)
+	tag    func() (string, error) // a digest of what is stored, without quotes; computed once, when it is first needed
 }
 
-// Site serves the files of the app from memory.
+// Site serves the files of the app. It reads each when it is asked for, so a server that starts touches none of them.
 type Site struct{ files map[string]*file }
 
-// newSite reads the files of a build. A .gz or .br file is an encoding of the file without that extension.
+// newSite lists the files of a build.
 func newSite(fsys fs.FS) (*Site, error) {
 	s := &Site{files: map[string]*file{}}
 	err := fs.WalkDir(fsys, ".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() || strings.HasPrefix(d.Name(), ".") {
 			return err
 		}
-		data, err := fs.ReadFile(fsys, name)
+		info, err := d.Info()
 		if err != nil {
-			return fmt.Errorf("web: %w", err)
+			return err
 		}
-		s.add(name, data)
+		s.add(name, info.Size(), func() (io.ReadCloser, error) { return fsys.Open(name) })
 		return nil
 	})
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("web: %w", err)
 	}
 	if s.files["index.html"] == nil {
-		s.add("index.html", []byte(unbuilt))
+		s.add("index.html", int64(len(unbuilt)), func() (io.ReadCloser, error) {
+			return io.NopCloser(strings.NewReader(unbuilt)), nil
+		})
 	}
 	return s, nil
 }
 
-func (s *Site) add(name string, data []byte) {
-	encoding := ""
-	switch path.Ext(name) {
-	case ".gz":
-		name, encoding = strings.TrimSuffix(name, ".gz"), "gzip"
-	case ".br":
-		name, encoding = strings.TrimSuffix(name, ".br"), "br"
+func (s *Site) add(stored string, size int64, open func() (io.ReadCloser, error)) {
+	name, isPacked := strings.CutSuffix(stored, packed)
+	tag := sync.OnceValues(func() (string, error) { return digest(open) })
+	s.files[name] = &file{name: name, packed: isPacked, size: size, open: open, tag: tag}
+}
+
+func digest(open func() (io.ReadCloser, error)) (string, error) {
+	r, err := open()
+	if err != nil {
+		return "", err
 	}
-	f := s.files[name]
-	if f == nil {
-		f = &file{name: name, encoded: map[string][]byte{}}
-		s.files[name] = f
-	}
-	f.encoded[encoding] = data
-	if f.etag == "" || encoding == "gzip" { // use the gzip digest if there is one, so that the ETag is stable
-		sum := sha256.Sum256(data)
-		f.etag = `"` + hex.EncodeToString(sum[:8]) + `"`
-	}
+	defer r.Close()
+	sum := sha256.New()
+	_, err = io.Copy(sum, r)
+	return hex.EncodeToString(sum.Sum(nil)[:8]), err
 }
 
 // ServeHTTP serves a file, or the page for every address that is not a file's.
@@ -183,38 +189,69 @@ func (f *file) serve(w http.ResponseWriter, r *http.Request, status int) error {
 	h := w.Header()
 	h.Add("Vary", "Accept-Encoding")
 	h.Set("Content-Type", cmp.Or(types[path.Ext(f.name)], "application/octet-stream"))
-	data, encoding := f.choose(r.Header.Get("Accept-Encoding"))
+	encoding := f.encoding(r.Header.Get("Accept-Encoding"))
 	if status == http.StatusOK {
-		tag := strings.TrimSuffix(f.etag, `"`) + encoding + `"`
+		stored, err := f.tag()
+		if err != nil {
+			return fmt.Errorf("web: read %s: %w", f.name, err)
+		}
+		tag := `"` + stored + encoding + `"`
 		h.Set("Etag", tag)
 		if strings.Contains(r.Header.Get("If-None-Match"), tag) {
 			w.WriteHeader(http.StatusNotModified)
 			return nil
 		}
 	}
-	if data == nil { // a client that wants neither encoding: rare enough to unpack each time
-		return f.unpack(w, r, status)
-	}
 	if encoding != "" {
 		h.Set("Content-Encoding", encoding)
 	}
-	h.Set("Content-Length", strconv.Itoa(len(data)))
+	if f.packed == (encoding == "br") { // sent as it is stored
+		h.Set("Content-Length", strconv.FormatInt(f.size, 10))
+	}
 	w.WriteHeader(status)
 	if r.Method == http.MethodHead {
 		return nil
 	}
-	_, err := w.Write(data)
-	return err
+	return f.send(w, encoding)
 }
 
-// choose returns the data in the smallest encoding that the client accepts, or nil if it accepts none of them.
-func (f *file) choose(accept string) (data []byte, encoding string) {
-	for _, name := range []string{"br", "gzip"} {
-		if data, ok := f.encoded[name]; ok && accepts(accept, name) {
-			return data, name
-		}
+// encoding returns the Content-Encoding of a response. Browsers accept Brotli over HTTPS and from their own machine,
+// and otherwise gzip.
+func (f *file) encoding(accept string) string {
+	switch {
+	case !f.packed:
+		return ""
+	case accepts(accept, "br"):
+		return "br"
+	case accepts(accept, "gzip"):
+		return "gzip"
+	default:
+		return ""
 	}
-	return f.encoded[""], ""
+}
+
+// send writes the file in an encoding. The app's addresses contain digests, so a browser asks for each file once; the
+// few that do not accept Brotli get it packed anew each time.
+func (f *file) send(w io.Writer, encoding string) error {
+	stored, err := f.open()
+	if err != nil {
+		return fmt.Errorf("web: read %s: %w", f.name, err)
+	}
+	defer stored.Close()
+	if !f.packed || encoding == "br" {
+		_, err = io.Copy(w, stored)
+		return err
+	}
+	plain := brotli.NewReader(stored)
+	if encoding == "" {
+		_, err = io.Copy(w, plain)
+		return err
+	}
+	z := gzip.NewWriter(w)
+	if _, err = io.Copy(z, plain); err != nil {
+		return err
+	}
+	return z.Close()
 }
 
 // accepts reads an Accept-Encoding header.
@@ -232,19 +269,6 @@ func accepts(header, name string) bool {
 		return err == nil && q > 0
 	}
 	return false
-}
-
-func (f *file) unpack(w http.ResponseWriter, r *http.Request, status int) error {
-	z, err := gzip.NewReader(bytes.NewReader(f.encoded["gzip"]))
-	if err != nil {
-		return fmt.Errorf("web: unpack %s: %w", f.name, err)
-	}
-	w.WriteHeader(status)
-	if r.Method == http.MethodHead {
-		return nil
-	}
-	_, err = io.Copy(w, z)
-	return err
 }
 
 // unbuilt is the page of a program that was built without Node.js.

@@ -16,7 +16,6 @@ import (
 	"syscall"
 
 	"github.com/alecthomas/kong"
-	"github.com/redis/go-redis/v9/logging"
 
 	"github.com/footnotehq/footnote/config"
 	"github.com/footnotehq/footnote/internal/app"
@@ -69,7 +68,6 @@ func ended(outcome string, err error) error {
 func main() {
 	child.Main(app.Databases().Children()) // never returns in a child that runs a database
 	sandbox.Main()                         // never returns in a child that runs a command
-	logging.Disable()                      // callers of the Redis client report its errors
 	// The reader of our output may exit first, as head does; open resources must still be closed. Do not ignore the
 	// signal: the commands that we start would inherit that.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
@@ -96,6 +94,7 @@ type cli struct {
 	Query     queryCmd         `cmd:"" help:"Run one SQL statement as the analyst would."`
 	Test      testCmd          `cmd:"" help:"Ask the questions of a suite and check the answers."`
 	Verify    verifyCmd        `cmd:"" help:"Check the footnotes of a conversation against its stored results."`
+	Context   contextCmd       `cmd:"" help:"Import or draft what your company says about its data."`
 	Keys      keysCmd          `cmd:"" help:"Create, list and revoke API keys."`
 	Export    exportCmd        `cmd:"" help:"Write all conversations to a file."`
 	Import    importCmd        `cmd:"" help:"Import conversations from an export, or from messages of the Messages API."`

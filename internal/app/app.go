@@ -146,6 +146,17 @@ func Open(ctx context.Context, c config.Config, o Options) (_ *App, err error) {
 		log.Warn("the data file is empty, so there are no conversations; if it held some, stop the server and "+
 			"restore a backup", "file", DataFile(c, folder))
 	}
+	for name, address := range c.Sources {
+		if err := checkNotStore(name, address, DataFile(c, folder)); err != nil {
+			return nil, err
+		}
+	}
+	a.children = newChildren(c)
+	a.onClose(a.children.close)
+	if err := a.openKnowledge(ctx); err != nil {
+		return nil, err
+	}
+	wait := a.beginSources(ctx, o.Progress) // most of a start waits for the sources, so they open beside the store
 	if a.store, err = OpenStore(ctx, c, folder, how, log); err != nil {
 		return nil, err
 	}
@@ -162,31 +173,19 @@ func Open(ctx context.Context, c config.Config, o Options) (_ *App, err error) {
 		return nil, err
 	}
 	a.ledger = a.newLedger(counter)
-	a.children = newChildren(c)
-	a.onClose(a.children.close)
 	a.calculator = a.children.calculator(c, log)
-	for name, address := range c.Sources {
-		if err := checkNotStore(name, address, DataFile(c, folder)); err != nil {
-			return nil, err
-		}
-	}
-	if err := a.openKnowledge(ctx); err != nil {
-		return nil, err
-	}
-	running := a.children.configured()
-	running.hiding = a.hiding
-	if a.sources, a.rowsPerUser, err = openSources(ctx, c, running, log, o.Progress); err != nil {
+	if err := wait(); err != nil {
 		return nil, err
 	}
 	if err := a.checkKnowledge(ctx); err != nil {
-		return nil, errors.Join(err, a.sources.close())
+		return nil, err
 	}
 	if a.access, err = access.New(c.Access, a.sources.names()); err != nil {
-		return nil, errors.Join(err, a.sources.close())
+		return nil, err
 	}
 	if a.catalog, err = openCatalog(c, a.access, a.sources, a.children.uploads(),
 		filepath.Join(c.Data, folder, "uploads"), log); err != nil {
-		return nil, errors.Join(err, a.sources.close())
+		return nil, err
 	}
 	a.onClose(a.catalog.Close)
 	if err := a.openKnowledge(ctx); err != nil {

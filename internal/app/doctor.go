@@ -6,17 +6,15 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
-	"net"
 	"os"
 	"path/filepath"
 	"slices"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/config"
 	"github.com/footnotehq/footnote/internal/doctor"
+	"github.com/footnotehq/footnote/internal/redispool"
 	"github.com/footnotehq/footnote/source"
 	"github.com/footnotehq/footnote/source/child"
 )
@@ -38,14 +36,10 @@ func hostsOf(address string) []string {
 	if engine, err := all.Find(address); err == nil && engine.Hosts != nil {
 		return engine.Hosts(address)
 	}
-	opts, err := redis.ParseURL(address)
-	if err != nil || opts.Network == "unix" {
-		return nil
-	}
-	if host, _, err := net.SplitHostPort(opts.Addr); err == nil {
+	if host := redispool.Host(address); host != "" {
 		return []string{host}
 	}
-	return []string{opts.Addr}
+	return nil
 }
 
 // programTime limits how long a check may take that asks another program.

@@ -103,12 +103,15 @@ func (a *App) words() *knowledge.Context {
 	return a.knowledge.Current()
 }
 
-// hiding returns what is hidden of a configured source, or nil without a context. It is used only after openKnowledge.
-func (a *App) hiding(name string) source.Hiding {
+// hiding returns what is hidden of each configured source, or nil without a context. Call it after openKnowledge.
+func (a *App) hiding(c config.Config) func(name string) source.Hiding {
 	if a.knowledge == nil {
 		return nil
 	}
-	return knowledge.Hiding{Source: name, Sources: namesOf(a.cfg), Current: a.knowledge.Current}
+	names := namesOf(c)
+	return func(name string) source.Hiding {
+		return knowledge.Hiding{Source: name, Sources: names, Current: a.knowledge.Current}
+	}
 }
 
 func namesOf(c config.Config) []string { return slices.Sorted(maps.Keys(c.Sources)) }

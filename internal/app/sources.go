@@ -147,6 +147,29 @@ func openSources(ctx context.Context, c config.Config, p processes, log *slog.Lo
 	return all, rowsPerUser, nil
 }
 
+// beginSources starts to open the configured sources. They are there once wait has returned nil. Close closes them, or
+// the catalog once there is one.
+func (a *App) beginSources(ctx context.Context, progress func(source, table string, rows int64)) (wait func() error) {
+	ctx, cancel := context.WithCancel(ctx)
+	c, done := a.cfg, make(chan error, 1)
+	running := a.children.configured()
+	running.hiding = a.hiding(c)
+	go func() {
+		var err error
+		a.sources, a.rowsPerUser, err = openSources(ctx, c, running, a.log, progress)
+		done <- err
+	}()
+	wait = sync.OnceValue(func() error { return <-done })
+	a.onClose(func() error {
+		cancel()
+		if wait() != nil || a.catalog != nil {
+			return nil
+		}
+		return a.sources.close()
+	})
+	return wait
+}
+
 // checkNotStore rejects a source that is the file of the conversations. A process that opens this file a second time
 // and closes it loses the locks that SQLite holds on it.
 func checkNotStore(name, address, file string) error {

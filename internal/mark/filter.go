@@ -109,6 +109,9 @@ func (f *Filter) Add(piece []byte) []byte {
 		}
 		f.code.add(c)
 		i += n
+		if f.code.within() {
+			i += ordinary(piece[i:])
+		}
 	}
 	if whole {
 		f.sent += len(piece)
@@ -240,6 +243,22 @@ type code struct {
 	fence   int  // characters that opened the block; 0 outside blocks
 	by      byte // the character of the fence
 }
+
+// within reports whether the end of the text is within a line and after no backtick or tilde, so that ordinary
+// characters change nothing.
+func (c *code) within() bool { return c.started && c.run == 0 }
+
+// ordinary returns how many bytes at the start of a piece begin neither a mark, nor code, a line or an escape.
+func ordinary(piece []byte) int {
+	for i, c := range piece {
+		if special[c] {
+			return i
+		}
+	}
+	return len(piece)
+}
+
+var special = [256]bool{'[': true, '`': true, '~': true, '\n': true, '\\': true}
 
 func (c *code) inside() bool {
 	at := *c

@@ -11,10 +11,10 @@ import (
 	"path/filepath"
 	"syscall"
 	"testing"
-
-	"github.com/redis/go-redis/v9"
+	"time"
 
 	"github.com/footnotehq/footnote/internal/leash"
+	"github.com/footnotehq/footnote/internal/redispool"
 )
 
 // Server is a Redis server.
@@ -62,18 +62,19 @@ func (s *Server) URL() string { return (&url.URL{Scheme: "unix", Path: s.Socket(
 // Socket returns the path of the server's socket.
 func (s *Server) Socket() string { return filepath.Join(s.dir, "redis.sock") }
 
-// Client returns a client of the server that is closed when the test ends.
-func (s *Server) Client(tb testing.TB) *redis.Client {
+// Client returns connections to the server that are closed when the test ends.
+func (s *Server) Client(tb testing.TB) *redispool.Pool {
 	tb.Helper()
-	opts, err := redis.ParseURL(s.URL())
+	c, err := redispool.Open(s.URL(), redispool.Options{Time: replyTime})
 	if err != nil {
 		tb.Fatal(err)
 	}
-	opts.MaxRetries, opts.DialerRetries, opts.ContextTimeoutEnabled = -1, 1, true // show errors to the test at once
-	c := redis.NewClient(opts)
 	tb.Cleanup(func() { _ = c.Close() })
 	return c
 }
+
+// replyTime limits the commands of a test.
+const replyTime = 10 * time.Second
 
 // Start restarts a server that was killed or stopped, and waits until it answers.
 func (s *Server) Start(tb testing.TB) {
@@ -96,13 +97,14 @@ func (s *Server) start() error {
 		return err
 	}
 	s.process = process
-	c := redis.NewClient(&redis.Options{Network: "unix", Addr: s.Socket(), MaxRetries: -1, DialerRetries: 1})
+	c, err := redispool.Open(s.URL(), redispool.Options{Time: replyTime})
+	if err != nil {
+		return err
+	}
 	defer c.Close()
 	return process.Ready(func(ctx context.Context) error {
-		if _, err := os.Stat(s.Socket()); err != nil { // the client would log that the server is not there yet
-			return err
-		}
-		return c.Ping(ctx).Err()
+		_, err := c.Do(ctx, "PING")
+		return err
 	})
 }
 

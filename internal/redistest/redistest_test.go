@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redis/go-redis/v9"
+	"github.com/gomodule/redigo/redis"
 )
 
 // TestServer kills, restarts, freezes and stops a server, and checks that it leaves nothing behind.
@@ -14,25 +14,25 @@ func TestServer(t *testing.T) {
 	s := New(t)
 	c := s.Client(t)
 	ctx := t.Context()
-	if err := c.Set(ctx, "k", "v", 0).Err(); err != nil {
+	if _, err := c.Do(ctx, "SET", "k", "v"); err != nil {
 		t.Fatal(err)
 	}
 	s.Kill(t)
-	if err := c.Get(ctx, "k").Err(); err == nil {
+	if _, err := c.Do(ctx, "GET", "k"); err == nil {
 		t.Fatal("a killed server answers")
 	}
 	s.Start(t)
-	if err := c.Get(ctx, "k").Err(); err != redis.Nil {
-		t.Fatalf("a restarted server says %v, want that it has no such key", err)
+	if got, err := c.Do(ctx, "GET", "k"); got != nil || err != nil {
+		t.Fatalf("a restarted server says %v, %v, want that it has no such key", got, err)
 	}
 	s.Freeze(t)
 	short, cancel := context.WithTimeout(ctx, 50*time.Millisecond)
 	defer cancel()
-	if err := s.Client(t).Ping(short).Err(); err == nil {
+	if _, err := s.Client(t).Do(short, "PING"); err == nil {
 		t.Fatal("a frozen server answers")
 	}
 	s.Thaw(t)
-	if err := c.Ping(ctx).Err(); err != nil {
+	if _, err := c.Do(ctx, "PING"); err != nil {
 		t.Fatal(err)
 	}
 	s.Stop(t)
@@ -47,12 +47,12 @@ func TestServer(t *testing.T) {
 func TestKept(t *testing.T) {
 	s := New(t, "--appendonly", "yes", "--appendfsync", "always")
 	c := s.Client(t)
-	if err := c.Set(t.Context(), "k", "v", 0).Err(); err != nil {
+	if _, err := c.Do(t.Context(), "SET", "k", "v"); err != nil {
 		t.Fatal(err)
 	}
 	s.Kill(t)
 	s.Start(t)
-	if got, err := c.Get(t.Context(), "k").Result(); err != nil || got != "v" {
+	if got, err := redis.String(c.Do(t.Context(), "GET", "k")); err != nil || got != "v" {
 		t.Fatalf("after a restart: %q, %v", got, err)
 	}
 }

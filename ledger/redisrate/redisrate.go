@@ -4,25 +4,26 @@ package redisrate
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 	"sync/atomic"
 	"time"
 
-	"github.com/redis/go-redis/v9"
+	"github.com/gomodule/redigo/redis"
 
+	"github.com/footnotehq/footnote/internal/redispool"
 	"github.com/footnotehq/footnote/ledger"
 )
 
 const (
 	prefix    = "footnote:rate:"
+	dialTime  = 5 * time.Second
 	replyTime = 250 * time.Millisecond // the longest that a request waits for its counter
 	restTime  = 2 * time.Second        // pause after a failure of Redis
 )
 
 // script is the generic cell rate algorithm with the clock of Redis: a key holds the time, in microseconds, at which a
 // full minute's requests are allowed again.
-var script = redis.NewScript(`
+var script = redis.NewScript(1, `
 local t = redis.call('TIME')
 local now, minute = t[1] * 1000000 + t[2], 60000000
 local each = math.floor(minute / tonumber(ARGV[1]))
@@ -34,27 +35,26 @@ return {math.floor((minute - (at + each - now)) / each), 0}`)
 
 // Counter implements ledger.Counter. The caller must close it.
 type Counter struct {
-	client *redis.Client
-	own    ledger.Counter
-	log    *slog.Logger
-	reply  time.Duration // the longest wait for Redis
-	rest   atomic.Int64  // end of the pause, in ns
+	pool  *redispool.Pool
+	own   ledger.Counter
+	log   *slog.Logger
+	reply time.Duration // the longest wait for Redis
+	rest  atomic.Int64  // end of the pause, in ns
 }
 
 var _ ledger.Counter = (*Counter)(nil)
 
 // Open returns a counter for the Redis at a URL. It does not connect. own counts while Redis is unreachable.
 func Open(url string, own ledger.Counter, log *slog.Logger) (*Counter, error) {
-	opts, err := redis.ParseURL(url)
+	pool, err := redispool.Open(url, redispool.Options{Time: dialTime})
 	if err != nil {
-		return nil, errors.New("the address of Redis is not a URL such as redis://user:password@host:6379/0")
+		return nil, err
 	}
-	opts.MaxRetries, opts.DialerRetries, opts.ContextTimeoutEnabled = -1, 1, true
-	return &Counter{client: redis.NewClient(opts), own: own, log: log, reply: replyTime}, nil
+	return &Counter{pool: pool, own: own, log: log, reply: replyTime}, nil
 }
 
 // Close closes the connections.
-func (c *Counter) Close() error { return c.client.Close() }
+func (c *Counter) Close() error { return c.pool.Close() }
 
 // Take implements ledger.Counter.
 func (c *Counter) Take(ctx context.Context, key string, perMinute int64) (left int64, wait time.Duration, err error) {
@@ -64,7 +64,7 @@ func (c *Counter) Take(ctx context.Context, key string, perMinute int64) (left i
 	}
 	asked, cancel := context.WithTimeout(ctx, c.reply)
 	defer cancel()
-	got, err := script.Run(asked, c.client, []string{prefix + key}, perMinute).Int64Slice()
+	got, err := redis.Int64s(c.pool.Run(asked, script, prefix+key, perMinute))
 	if err == nil && len(got) == 2 {
 		return got[0], time.Duration(got[1]) * time.Microsecond, nil
 	}

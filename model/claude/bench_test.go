@@ -114,6 +114,7 @@ func TestDeltasDoNotAllocate(t *testing.T) {
 			if err := r.consume(); err != nil {
 				t.Fatal(err)
 			}
+			r.msg.flush()
 		})
 		if allocs != 0 || live.n < 1000 {
 			t.Errorf("%s: %v allocations per delta, %d shown", name, allocs, live.n)

@@ -23,6 +23,7 @@ type block struct {
 	live   bool // Live is notified about this kind
 
 	text    []byte // text, thinking or the fragments of a tool's input
+	passed  int    // bytes of text that Live has
 	sig     []byte
 	half    [6]byte // first half of a surrogate pair while its second half is missing
 	hasHalf bool

@@ -243,9 +243,7 @@ func (m *Model) receive(r *reader, res *http.Response, beat func()) error {
 		return &streamError{kind: oversized, err: errTooLarge}
 	}
 	err = r.msg.readWhole(data)
-	if r.msg.shown {
-		r.msg.live.Flush()
-	}
+	r.msg.flush()
 	return err
 }
 

@@ -29,8 +29,9 @@ type message struct {
 	live   model.Live
 	blocks []*block
 	size   int
-	dirty  bool // live has unflushed changes
-	shown  bool // live has shown anything at all
+	grown  *block // has text that live does not have yet; it gets the pieces that came in one read together
+	dirty  bool   // live has unflushed changes
+	shown  bool   // live has shown anything at all
 
 	begun, ended    bool // message_start, message_stop
 	id, model, stop string
@@ -278,12 +279,13 @@ func (m *message) start(index int, raw json.RawMessage) error {
 		if err != nil {
 			return &streamError{kind: malformed, err: err}
 		}
-		m.showPiece(b, innerJSON(text))
+		m.live.Delta(b.place, innerJSON(text))
 	}
 	return nil
 }
 
 func (m *message) announce(b *block) {
+	m.showGrown()
 	b.begun, m.dirty, m.shown = true, true, true
 	id, name := "", ""
 	if b.kind == model.ToolUseBlock {
@@ -292,16 +294,40 @@ func (m *message) announce(b *block) {
 	m.live.Start(b.place, b.kind, id, name)
 }
 
-// showPiece shows a piece of a block.
-func (m *message) showPiece(b *block, text []byte) {
+// grew appends a piece to a block, which live gets with the next flush or before anything else.
+func (m *message) grew(b *block, text []byte) {
+	b.text = append(b.text, text...)
 	if !b.live || len(text) == 0 {
 		return
 	}
+	if m.grown != b {
+		m.showGrown()
+		m.grown = b
+	}
+	m.dirty, m.shown = true, true
+}
+
+// showGrown passes on the text that live does not have yet.
+func (m *message) showGrown() {
+	b := m.grown
+	if b == nil {
+		return
+	}
+	m.grown = nil
 	if !b.begun {
 		m.announce(b)
 	}
-	m.dirty, m.shown = true, true
-	m.live.Delta(b.place, text)
+	m.live.Delta(b.place, b.text[b.passed:])
+	b.passed = len(b.text)
+}
+
+// flush makes readers see what live has.
+func (m *message) flush() {
+	if m.dirty {
+		m.showGrown()
+		m.dirty = false
+		m.live.Flush()
+	}
 }
 
 // scannedDelta appends a piece that the fast path read.
@@ -321,8 +347,7 @@ func (m *message) scannedDelta(d scannedDelta) error {
 		m.addRepaired(b, d.text)
 		return nil
 	}
-	b.text = append(b.text, d.text...)
-	m.showPiece(b, d.text)
+	m.grew(b, d.text)
 	return nil
 }
 
@@ -347,8 +372,7 @@ func (m *message) addRepaired(b *block, text []byte) {
 		copy(b.half[:], fixed[n-6:])
 		b.hasHalf, fixed = true, fixed[:n-6]
 	}
-	b.text = append(b.text, fixed...)
-	m.showPiece(b, fixed)
+	m.grew(b, fixed)
 }
 
 // endsInFirstHalf reports whether the inside of a JSON string ends with the first half of an escaped
@@ -393,10 +417,9 @@ func (m *message) parsedDelta(e event) error {
 func (m *message) close(b *block) {
 	if b.hasHalf { // the second half never came
 		b.hasHalf = false
-		const replacement = `\ufffd`
-		b.text = append(b.text, replacement...)
-		m.showPiece(b, []byte(replacement))
+		m.grew(b, []byte(`\ufffd`))
 	}
+	m.showGrown()
 	b.open = false
 	b.finish()
 	if b.live {

@@ -79,10 +79,7 @@ func (r *reader) read(body io.Reader, beat func()) error {
 	if err == io.EOF && failed == nil && !r.msg.ended {
 		failed = r.rest()
 	}
-	if r.msg.dirty {
-		r.msg.dirty = false
-		r.msg.live.Flush()
-	}
+	r.msg.flush()
 	switch {
 	case failed != nil || r.msg.ended || err == nil:
 		return failed

@@ -147,7 +147,7 @@ type Options struct {
 	Limits source.Limits
 	// Concurrency limits how many queries run at once; the others wait. The default is the constant of that name.
 	Concurrency int
-	// Idle limits how long an unused child lives. Default 5 minutes.
+	// Idle limits how long an unused child lives. Default 1 minute.
 	Idle time.Duration
 	// Grace limits how long a query may take to end after its deadline or cancellation before the child is killed.
 	// Default 1 second.
@@ -175,7 +175,7 @@ func (o Options) withDefaults() Options {
 	o.Limits.Memory = cmp.Or(max(o.Limits.Memory, 0), def.Memory)
 	o.Limits.Cell = min(o.Limits.Cell, maxRow/2)
 	o.Concurrency = cmp.Or(max(o.Concurrency, 0), Concurrency)
-	o.Idle = cmp.Or(max(o.Idle, 0), 5*time.Minute)
+	o.Idle = cmp.Or(max(o.Idle, 0), time.Minute)
 	o.Grace = cmp.Or(max(o.Grace, 0), time.Second)
 	o.Wait = cmp.Or(max(o.Wait, 0), max(o.Limits.Time, def.Time))
 	o.MaxFile = cmp.Or(max(o.MaxFile, 0), 64<<20)

@@ -47,12 +47,14 @@ type plan struct {
 }
 
 var (
-	role     = flag.String("role", "", "run as one part: fake, proxy, floor (used by the measurement itself)")
+	role = flag.String("role", "", "run as one part: fake, proxy, durable, floor or query (used by the measurement "+
+		"itself)")
 	upstream = flag.String("upstream", "", "address of the imitated API, for a role")
+	file     = flag.String("file", "", "file of a database, for a role")
 	quick    = flag.Bool("quick", false, "fewer rounds, shorter loads")
 	binary   = flag.String("footnote", "bin/footnote", "the server to measure, from the folder of the repository")
 	only     = flag.String("only", "",
-		"measure one group only: stream, history, runs, saturated, memory, tools, append, start, query, cache, far, "+
+		"measure one group only: stream, history, runs, saturated, memory, tools, append, start, csv, rest, query, cache, far, "+
 			"growth, market, search, figures")
 	oneLoad = flag.Int("streams", 0, "measure the group stream with so many only")
 	repeats = flag.Int("rounds", 0, "how often each load is measured, when it is to differ from the plan")
@@ -65,10 +67,11 @@ func TestMain(m *testing.M) {
 	})
 	flag.Parse()
 	if *role != "" {
-		if err := serveRole(*role, *upstream); err != nil {
+		if err := serveRole(*role, *upstream, *file); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
+		os.Exit(0)
 	}
 	os.Exit(m.Run())
 }
@@ -105,7 +108,8 @@ type group struct {
 // groups are measured in this order.
 var groups = []group{
 	{"stream", streams}, {"history", longHistory}, {"runs", runs}, {"saturated", saturated}, {"memory", memory},
-	{"tools", toolSteps}, {"append", appends}, {"start", starts}, {"query", queries}, {"cache", hits},
+	{"tools", toolSteps}, {"append", appends}, {"start", starts}, {"csv", firstAnswers}, {"rest", atRest},
+	{"query", queries}, {"cache", hits},
 	{"far", remoteReaders}, {"growth", growth}, {"market", candles}, {"search", searches}, {"figures", figuresOf},
 }
 

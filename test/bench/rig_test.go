@@ -25,6 +25,7 @@ type rig struct {
 	self     string
 	fake     *process
 	proxy    target
+	durable  target // the proxy that also stores a row
 	floor    target
 	footnote target // through the OpenAI endpoint
 	ai       target // the same server through the AI SDK endpoint
@@ -81,24 +82,29 @@ func (r *rig) startParts(ctx context.Context) (err error) {
 	if r.fake, err = r.role(ctx, "fake", ""); err != nil {
 		return err
 	}
-	proxy, err := r.role(ctx, "proxy", r.fake.url)
-	if err != nil {
-		return err
+	for _, part := range []struct {
+		at         *target
+		name, file string
+	}{
+		{&r.proxy, "proxy", ""}, {&r.durable, "durable", "durable.db"}, {&r.floor, "floor", "shop.db"},
+	} {
+		p, err := r.role(ctx, part.name, filepath.Join(r.dir, part.file))
+		if err != nil {
+			return err
+		}
+		*part.at = target{part.name, p.url, "/v1/messages", messagesBody, p.cmd.Process.Pid}
 	}
-	floor, err := r.role(ctx, "floor", r.fake.url)
-	if err != nil {
-		return err
-	}
-	r.proxy = target{"proxy", proxy.url, "/v1/messages", messagesBody, proxy.cmd.Process.Pid}
-	r.floor = target{"floor", floor.url, "/v1/messages", messagesBody, floor.cmd.Process.Pid}
 	return nil
 }
 
 // role starts a part of this program.
-func (r *rig) role(ctx context.Context, name, upstream string) (*process, error) {
-	return r.launch(exec.CommandContext(ctx, r.self, "-role", name, "-upstream", upstream), func(line string) string {
-		return line
-	})
+func (r *rig) role(ctx context.Context, name, file string) (*process, error) {
+	upstream := ""
+	if r.fake != nil {
+		upstream = r.fake.url
+	}
+	cmd := exec.CommandContext(ctx, r.self, "-role", name, "-upstream", upstream, "-file", file)
+	return r.launch(cmd, func(line string) string { return line })
 }
 
 // serve starts the server with everything on: events, audit, metrics, budget.
@@ -231,7 +237,7 @@ func resident(pid int) float64 {
 }
 
 // figures holds the results of the rounds for one metric, by system. Values that were not measured are empty.
-type figures [4][]float64
+type figures [5][]float64
 
 // The systems, in the order of measurement within a round. Without a proxy, the base is another way to do the same.
 const (
@@ -239,13 +245,20 @@ const (
 	ours  // the server through the OpenAI endpoint
 	floor // the smallest program
 	ai    // the server through the AI SDK endpoint
+	safe  // the durable proxy
 )
 
 func (f *figures) add(system int, v float64) { f[system] = append(f[system], v) }
 
 // systems returns the streaming systems in their order. Work that a server still does after one load must not count in
 // its next.
-func (r *rig) systems() []target { return []target{r.proxy, r.footnote, r.floor, r.ai} }
+func (r *rig) systems() []target { return []target{r.proxy, r.footnote, r.floor, r.ai, r.durable} }
+
+// overDurable returns figures whose base is the durable proxy.
+func (f figures) overDurable() figures {
+	f[base], f[safe] = f[safe], nil
+	return f
+}
 
 // inTurns measures the systems once in each round.
 func (r *rig) inTurns(systems []target, measure func(t target) (float64, error)) (f figures, err error) {

@@ -1,8 +1,12 @@
 package bench_test
 
 import (
+	"bufio"
 	"bytes"
+	"context"
+	"database/sql"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -10,6 +14,7 @@ import (
 	"net/http/httputil"
 	"net/url"
 	"os"
+	"os/exec"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -18,36 +23,26 @@ import (
 	"github.com/footnotehq/footnote/model/modeltest"
 )
 
-// serveRole prints its address and runs one part until its standard input closes.
-func serveRole(role, upstream string) error {
+// serveRole prints its address and runs one part until its standard input closes. A durable part writes to file, the
+// floor and its child query it.
+func serveRole(role, upstream, file string) (err error) {
 	var handler http.Handler
 	switch role {
 	case "fake":
 		handler = newFake()
 	case "proxy":
-		u, err := url.Parse(upstream)
-		if err != nil {
-			return err
-		}
-		// Read the body before calling the upstream: the proxy breaks streams if the upstream answers while the
-		// request body is still being sent.
-		proxy := &httputil.ReverseProxy{
-			Rewrite:       func(r *httputil.ProxyRequest) { r.SetURL(u) },
-			FlushInterval: -1,
-			Transport:     transport(),
-		}
-		handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			body, err := io.ReadAll(r.Body)
-			if err != nil {
-				return
-			}
-			r.Body = io.NopCloser(bytes.NewReader(body))
-			proxy.ServeHTTP(w, r)
-		})
+		handler, err = newProxy(upstream)
+	case "durable":
+		handler, err = newDurable(upstream, file)
 	case "floor":
-		handler = &smallest{upstream: upstream, client: &http.Client{Transport: transport()}}
+		handler, err = newFloor(upstream, file)
+	case "query":
+		return answerQueries(file)
 	default:
-		return fmt.Errorf("unknown role %q", role)
+		err = fmt.Errorf("unknown role %q", role)
+	}
+	if err != nil {
+		return err
 	}
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -59,6 +54,94 @@ func serveRole(role, upstream string) error {
 		os.Exit(0) // the parent program has exited
 	}()
 	return http.Serve(listener, handler)
+}
+
+// newProxy returns the bare reverse proxy.
+func newProxy(upstream string) (http.Handler, error) {
+	u, err := url.Parse(upstream)
+	if err != nil {
+		return nil, err
+	}
+	proxy := &httputil.ReverseProxy{
+		Rewrite:       func(r *httputil.ProxyRequest) { r.SetURL(u) },
+		FlushInterval: -1,
+		Transport:     transport(),
+	}
+	// Read the body before calling the upstream: the proxy breaks streams if the upstream answers while the request
+	// body is still being sent.
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			return
+		}
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		proxy.ServeHTTP(w, r)
+	}), nil
+}
+
+// newDurable returns the proxy that also commits a row with each request, and shows nothing of the answer before the row
+// is on disk. Requests that wait at the same time share a transaction.
+func newDurable(upstream, file string) (http.Handler, error) {
+	proxy, err := newProxy(upstream)
+	if err != nil {
+		return nil, err
+	}
+	db, err := sql.Open("sqlite", durable(file))
+	if err == nil {
+		err = createRaw(context.Background(), db, 1)
+	}
+	if err != nil {
+		return nil, err
+	}
+	insert, err := db.Prepare(insertRaw)
+	if err != nil {
+		return nil, err
+	}
+	rows := make(chan chan error, 4096)
+	go commitRows(db, insert, rows) // until the process ends
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		stored := make(chan error, 1)
+		rows <- stored
+		proxy.ServeHTTP(&afterCommit{ResponseWriter: w, stored: stored}, r)
+	}), nil
+}
+
+// commitRows inserts a row for each channel, and tells it when the row is on disk.
+func commitRows(db *sql.DB, insert *sql.Stmt, rows chan chan error) {
+	for n := 0; ; {
+		waiting := []chan error{<-rows}
+		for len(rows) > 0 {
+			waiting = append(waiting, <-rows)
+		}
+		tx, err := db.Begin()
+		for range waiting {
+			if n++; err == nil {
+				_, err = tx.Stmt(insert).Exec(0, n, rowBody)
+			}
+		}
+		if tx != nil {
+			err = errors.Join(err, tx.Commit())
+		}
+		for _, w := range waiting {
+			w <- err
+		}
+	}
+}
+
+// afterCommit is a response that begins when its row is stored.
+type afterCommit struct {
+	http.ResponseWriter
+	stored chan error
+}
+
+func (a *afterCommit) Unwrap() http.ResponseWriter { return a.ResponseWriter }
+
+// WriteHeader waits for the row. If it could not be stored, the answer breaks off.
+func (a *afterCommit) WriteHeader(status int) {
+	if err := <-a.stored; err != nil {
+		panic(http.ErrAbortHandler)
+	}
+	a.ResponseWriter.WriteHeader(status)
 }
 
 func transport() *http.Transport {
@@ -74,6 +157,9 @@ type order struct {
 }
 
 const marker = "bench-order:"
+
+// toolStatement is the statement of a tool step.
+const toolStatement = "SELECT 1 AS one"
 
 // prompt returns the user's text for an order.
 func (o order) prompt() string {
@@ -115,7 +201,7 @@ func rule(r modeltest.Request) modeltest.Reply {
 	case bytes.Contains(r.Body, []byte("Give the title of a conversation")):
 		return modeltest.Say("Orders") // it quotes the order
 	case o.Kind == "tool" && !bytes.Contains(r.Body, []byte("tool_result")):
-		return modeltest.Use("run_query", `{"sql":"SELECT 1 AS one"}`)
+		return modeltest.Use("run_query", `{"sql":"`+toolStatement+`"}`)
 	case o.Kind == "hold":
 		reply := modeltest.Blocks(modeltest.Block{Type: "text", Timed: true, Deltas: 1})
 		return reply.Break(modeltest.Stall, 1)
@@ -172,10 +258,60 @@ func (f *fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // smallest is the floor, the smallest program that does the work: it parses each event of the upstream, writes a chunk
-// of another protocol, and makes a tool step without a tool. It stores nothing.
+// of another protocol, and in a tool step runs a query through the bare driver in a child process. It stores nothing.
 type smallest struct {
 	upstream string
 	client   *http.Client
+
+	mu      sync.Mutex // guards below: one query at a time
+	queries io.Writer
+	answers *bufio.Reader
+}
+
+func newFloor(upstream, file string) (http.Handler, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	cmd := exec.Command(self, "-role", "query", "-file", file)
+	queries, err := cmd.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	answers, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	return &smallest{
+		upstream: upstream, client: &http.Client{Transport: transport()}, queries: queries,
+		answers: bufio.NewReader(answers),
+	}, cmd.Start() // it ends with its standard input
+}
+
+// query runs a statement in the child.
+func (f *smallest) query(statement string) (answer string, err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if _, err := fmt.Fprintln(f.queries, statement); err != nil {
+		return "", err
+	}
+	return f.answers.ReadString('\n')
+}
+
+// answerQueries answers each line of the standard input, a statement with one number as its result.
+func answerQueries(file string) error {
+	db, err := sql.Open("sqlite", "file:"+file+"?mode=ro")
+	if err != nil {
+		return err
+	}
+	for lines := bufio.NewScanner(os.Stdin); lines.Scan(); {
+		var n int64
+		if err := db.QueryRow(lines.Text()).Scan(&n); err != nil {
+			return err
+		}
+		fmt.Println(n)
+	}
+	return db.Close()
 }
 
 func (f *smallest) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -185,6 +321,9 @@ func (f *smallest) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header().Set("Content-Type", "text/event-stream")
 	if tool := f.step(w, r, body); tool {
+		if _, err := f.query(toolStatement); err != nil {
+			return
+		}
 		second := bytes.Replace(body, []byte(`"messages":[`), []byte(`"tool_result":true,"messages":[`), 1)
 		f.step(w, r, second)
 	}

@@ -51,8 +51,7 @@ func (r *rig) pairs(ctx context.Context, folder string) (list []pair, err error)
 	if err != nil {
 		return nil, err
 	}
-	raw, err := sql.Open("sqlite", "file:"+filepath.Join(folder, "raw.db")+
-		"?_pragma=journal_mode(wal)&_pragma=synchronous(full)&_txlock=immediate")
+	raw, err := sql.Open("sqlite", durable(filepath.Join(folder, "raw.db")))
 	list = append(list, pair{"SQLite", lite, raw})
 	if err == nil {
 		err = createRaw(ctx, raw, 1)
@@ -76,6 +75,16 @@ func (r *rig) pairs(ctx context.Context, folder string) (list []pair, err error)
 	return append(list, pair{"Postgres", log, raw}), err
 }
 
+// durable returns the address of a SQLite file that is as durable as the log's.
+func durable(file string) string {
+	return "file:" + file + "?_pragma=journal_mode(wal)&_pragma=synchronous(full)&_txlock=immediate"
+}
+
+// insertRaw inserts a row of an event's size, rowBody, into the table of createRaw.
+const insertRaw = "INSERT INTO raw VALUES ($1, $2, $3)"
+
+var rowBody = strings.Repeat("x", 330)
+
 // createRaw creates a bare table, and limits the connections to its database.
 func createRaw(ctx context.Context, db *sql.DB, conns int) error {
 	db.SetMaxOpenConns(conns)
@@ -86,7 +95,7 @@ func createRaw(ctx context.Context, db *sql.DB, conns int) error {
 
 // insert inserts a row of an event's size.
 func (p pair) insert(ctx context.Context, writer, n int) error {
-	_, err := p.raw.ExecContext(ctx, "INSERT INTO raw VALUES ($1, $2, $3)", writer, n, strings.Repeat("x", 330))
+	_, err := p.raw.ExecContext(ctx, insertRaw, writer, n, rowBody)
 	return err
 }
 

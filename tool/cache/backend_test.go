@@ -9,8 +9,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redis/go-redis/v9"
+	"github.com/gomodule/redigo/redis"
 
+	"github.com/footnotehq/footnote/internal/redispool"
 	"github.com/footnotehq/footnote/internal/redistest"
 	"github.com/footnotehq/footnote/tool/cache"
 )
@@ -165,7 +166,7 @@ func TestHostileEntries(t *testing.T) {
 	}
 	for name, data := range poison {
 		t.Run(name, func(t *testing.T) {
-			if err := client.Set(t.Context(), mine, data, 0).Err(); err != nil {
+			if _, err := client.Do(t.Context(), "SET", mine, data); err != nil {
 				t.Fatal(err)
 			}
 			if out := mustCall(t, tool, ask(`{}`)); out.CacheHit {
@@ -178,7 +179,7 @@ func TestHostileEntries(t *testing.T) {
 	}
 	t.Run("the entry of another call", func(t *testing.T) {
 		_, theirs := entryOf(t, client, `{"n":2}`)
-		if err := client.Set(t.Context(), mine, theirs, 0).Err(); err != nil {
+		if _, err := client.Do(t.Context(), "SET", mine, theirs); err != nil {
 			t.Fatal(err)
 		}
 		if out := mustCall(t, tool, ask(`{}`)); out.CacheHit {
@@ -186,10 +187,10 @@ func TestHostileEntries(t *testing.T) {
 		}
 	})
 	t.Run("another type", func(t *testing.T) {
-		if err := client.Del(t.Context(), mine).Err(); err != nil {
+		if _, err := client.Do(t.Context(), "DEL", mine); err != nil {
 			t.Fatal(err)
 		}
-		if err := client.LPush(t.Context(), mine, "x").Err(); err != nil {
+		if _, err := client.Do(t.Context(), "LPUSH", mine, "x"); err != nil {
 			t.Fatal(err)
 		}
 		if out := mustCall(t, tool, ask(`{}`)); out.CacheHit {
@@ -199,14 +200,14 @@ func TestHostileEntries(t *testing.T) {
 }
 
 // entryOf finds the entry whose rows name the given input.
-func entryOf(t *testing.T, client *redis.Client, input string) (name, data string) {
+func entryOf(t *testing.T, client *redispool.Pool, input string) (name, data string) {
 	t.Helper()
-	names, err := client.Keys(t.Context(), "footnote:cache:entry:*").Result()
+	names, err := redis.Strings(client.Do(t.Context(), "KEYS", "footnote:cache:entry:*"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range names {
-		data, err := client.Get(t.Context(), name).Result()
+		data, err := redis.String(client.Do(t.Context(), "GET", name))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -228,14 +229,14 @@ func TestRedisExpires(t *testing.T) {
 		t.Fatal(err)
 	}
 	client := server.Client(t)
-	keys, err := client.Keys(t.Context(), "*").Result()
+	keys, err := redis.Strings(client.Do(t.Context(), "KEYS", "*"))
 	if err != nil || len(keys) != 2 {
 		t.Fatalf("keys: %v, %v", keys, err)
 	}
 	for _, key := range keys {
-		ttl, err := client.PTTL(t.Context(), key).Result()
-		if err != nil || ttl <= 0 || ttl > cache.MaxTTL+time.Minute {
-			t.Errorf("%s stays for %v, %v", key, ttl, err)
+		ttl, err := redis.Int64(client.Do(t.Context(), "PTTL", key))
+		if err != nil || ttl <= 0 || ttl > (cache.MaxTTL+time.Minute).Milliseconds() {
+			t.Errorf("%s stays for %d ms, %v", key, ttl, err)
 		}
 		if strings.Contains(key, "conversation") {
 			t.Errorf("%s tells the conversation", key)

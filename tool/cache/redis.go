@@ -10,7 +10,9 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/redis/go-redis/v9"
+	"github.com/gomodule/redigo/redis"
+
+	"github.com/footnotehq/footnote/internal/redispool"
 )
 
 // ErrPaused is returned while the backend pauses after a failure of the server.
@@ -27,9 +29,9 @@ type RedisOptions struct {
 
 // Redis is a backend in a Redis server that several processes share.
 type Redis struct {
-	client *redis.Client
-	opts   RedisOptions
-	until  atomic.Int64 // end of the pause, Unix nanoseconds
+	pool  *redispool.Pool
+	opts  RedisOptions
+	until atomic.Int64 // end of the pause, Unix nanoseconds
 }
 
 // Key prefixes in the server.
@@ -43,25 +45,22 @@ const dropTime = 2 * time.Second
 
 // OpenRedis returns a backend for the server at a URL: redis://, rediss:// or unix://. It does not connect.
 func OpenRedis(url string, o RedisOptions) (*Redis, error) {
-	opts, err := redis.ParseURL(url)
-	if err != nil {
-		return nil, errors.New("the address of Redis cannot be read") // it may hold a password
-	}
 	o.Time = cmp.Or(max(o.Time, 0), 250*time.Millisecond)
 	o.Pause = cmp.Or(max(o.Pause, 0), 2*time.Second)
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	// One attempt, within the deadline: a late result is useless.
-	opts.ContextTimeoutEnabled, opts.MaxRetries, opts.DialerRetries = true, -1, 1
-	opts.DialTimeout, opts.PoolTimeout = o.Time, o.Time
-	return &Redis{client: redis.NewClient(opts), opts: o}, nil
+	pool, err := redispool.Open(url, redispool.Options{Time: o.Time})
+	if err != nil {
+		return nil, err
+	}
+	return &Redis{pool: pool, opts: o}, nil
 }
 
 // Get implements Backend. It reads at most one byte over the limit, however long the entry is.
 func (r *Redis) Get(ctx context.Context, key string) (data []byte, err error) {
 	err = r.do(ctx, func(ctx context.Context) error {
-		data, err = r.client.GetRange(ctx, entryPrefix+key, 0, maxEntry).Bytes()
+		data, err = redis.Bytes(r.pool.Do(ctx, "GETRANGE", entryPrefix+key, 0, maxEntry))
 		return err
 	})
 	if len(data) == 0 {
@@ -73,14 +72,11 @@ func (r *Redis) Get(ctx context.Context, key string) (data []byte, err error) {
 // Put implements Backend.
 func (r *Redis) Put(ctx context.Context, key, owner string, data []byte, ttl time.Duration) error {
 	return r.do(ctx, func(ctx context.Context) error {
-		_, err := r.client.TxPipelined(ctx, func(p redis.Pipeliner) error {
-			set := ownerKey(owner)
-			p.SAdd(ctx, set, key)
-			p.PExpire(ctx, set, MaxTTL+time.Minute) // longer than any entry's
-			p.Set(ctx, entryPrefix+key, data, ttl)
-			return nil
-		})
-		return err
+		set, longest := ownerKey(owner), MaxTTL+time.Minute
+		return r.pool.Together(ctx,
+			redispool.Command{"SADD", set, key},
+			redispool.Command{"PEXPIRE", set, longest.Milliseconds()}, // longer than any entry's
+			redispool.Command{"SET", entryPrefix + key, data, "PX", max(ttl.Milliseconds(), 1)})
 	})
 }
 
@@ -89,22 +85,30 @@ func (r *Redis) Drop(ctx context.Context, owner string) error {
 	ctx, cancel := context.WithTimeout(ctx, dropTime)
 	defer cancel()
 	set := ownerKey(owner)
-	for scan := r.client.SScan(ctx, set, 0, "", 1000).Iterator(); ; {
-		if !scan.Next(ctx) {
-			if err := scan.Err(); err != nil {
-				return fmt.Errorf("list the entries of a conversation: %w", err)
+	for cursor := []byte("0"); ; {
+		var keys []string
+		reply, err := redis.Values(r.pool.Do(ctx, "SSCAN", set, cursor, "COUNT", 1000))
+		if err == nil {
+			_, err = redis.Scan(reply, &cursor, &keys)
+		}
+		if err != nil {
+			return fmt.Errorf("list the entries of a conversation: %w", err)
+		}
+		for _, key := range keys {
+			if _, err := r.pool.Do(ctx, "UNLINK", entryPrefix+key); err != nil {
+				return fmt.Errorf("remove an entry: %w", err)
 			}
+		}
+		if string(cursor) == "0" {
 			break
 		}
-		if err := r.client.Unlink(ctx, entryPrefix+scan.Val()).Err(); err != nil {
-			return fmt.Errorf("remove an entry: %w", err)
-		}
 	}
-	return r.client.Unlink(ctx, set).Err()
+	_, err := r.pool.Do(ctx, "UNLINK", set)
+	return err
 }
 
 // Close implements Backend.
-func (r *Redis) Close() error { return r.client.Close() }
+func (r *Redis) Close() error { return r.pool.Close() }
 
 // do runs a command within its time limit, and fails at once during a pause: otherwise every call would wait for a
 // server that hangs.

@@ -241,7 +241,7 @@ test("the sandbox reaches nothing", async (t) => {
   const out = `http://127.0.0.1:${outside.address().port}`;
   const page = await open(server.url, { allow: [/policy|Policy|Refused|WebSocket|Failed/] });
   const assets = await readdir(path.resolve(import.meta.dirname, "../dist/assets"));
-  const script = assets.find((n) => n.startsWith("sandbox-") && n.endsWith(".js.gz")).slice(0, -3);
+  const script = assets.find((n) => n.startsWith("sandbox-") && n.endsWith(".js.br")).slice(0, -3);
   const ways = [
     `await fetch("${out}/fetch")`,
     `await (async () => {}).constructor('return fetch("${out}/made")')()`,

@@ -10,29 +10,20 @@ const out = path.resolve(import.meta.dirname, "../dist");
 
 // What the Go program embeds is compressed already: it answers with these bytes.
 const text = /\.(js|css|html|svg|json|wasm|txt)$/;
-// Brotli's best takes long: large files get less of it, very large ones none, and
-// they are fetched once.
+// Brotli's best takes long, so large files get less of it.
 const large = 256 << 10;
-const huge = 2 << 20;
 
 function precompress() {
-  const gzip = promisify(zlib.gzip);
   const brotli = promisify(zlib.brotliCompress);
   async function pack(file) {
     const data = await readFile(file);
-    await writeFile(`${file}.gz`, await gzip(data, { level: 9 }));
-    if (data.length <= huge) {
-      const quality = data.length <= large ? 11 : 9;
-      await writeFile(
-        `${file}.br`,
-        await brotli(data, {
-          params: {
-            [zlib.constants.BROTLI_PARAM_QUALITY]: quality,
-            [zlib.constants.BROTLI_PARAM_SIZE_HINT]: data.length,
-          },
-        }),
-      );
-    }
+    const packed = await brotli(data, {
+      params: {
+        [zlib.constants.BROTLI_PARAM_QUALITY]: data.length <= large ? 11 : 9,
+        [zlib.constants.BROTLI_PARAM_SIZE_HINT]: data.length,
+      },
+    });
+    await writeFile(`${file}.br`, packed);
     await rm(file);
   }
   return {

@@ -5,11 +5,12 @@ package redis
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
-	"github.com/redis/go-redis/v9"
+	"github.com/gomodule/redigo/redis"
+
+	"github.com/footnotehq/footnote/internal/redispool"
 )
 
 // Limits of one stream.
@@ -19,11 +20,8 @@ const (
 	maxPerReceive = 200 // entries returned by one Receive
 )
 
-// Timeouts of one command. A slower server counts as unavailable.
-const (
-	dialTime  = 500 * time.Millisecond
-	replyTime = time.Second
-)
+// replyTime limits one command. A slower server counts as unavailable.
+const replyTime = time.Second
 
 // maxFollowed is the maximum number of runs of other servers that can be followed at a time. Readers of
 // further runs see complete blocks only.
@@ -33,33 +31,28 @@ const maxFollowed = 256
 const prefix = "footnote:live:"
 
 // Pipe implements relay.Pipe.
-type Pipe struct{ client *redis.Client }
+type Pipe struct{ pool *redispool.Pool }
 
 // Open returns a pipe through the server at a URL. It does not check that the server is available, because it
 // may come and go. Errors never contain the URL's password.
 func Open(url string) (*Pipe, error) {
-	opts, err := redis.ParseURL(url)
+	pool, err := redispool.Open(url, redispool.Options{Time: replyTime, Conns: maxFollowed})
 	if err != nil {
-		return nil, errors.New("the address of Redis is not a URL such as redis://user:password@host:6379/0")
+		return nil, err
 	}
-	opts.DialTimeout, opts.ReadTimeout, opts.WriteTimeout = dialTime, replyTime, replyTime
-	opts.PoolSize, opts.PoolTimeout = maxFollowed, dialTime
-	opts.MaxRetries, opts.DialerRetries = -1, 1 // late entries are useless
-	opts.ContextTimeoutEnabled = true
-	return &Pipe{client: redis.NewClient(opts)}, nil
+	return &Pipe{pool}, nil
 }
 
 // Close closes the connections.
-func (p *Pipe) Close() error { return p.client.Close() }
+func (p *Pipe) Close() error { return p.pool.Close() }
 
 // Send implements relay.Pipe.
 func (p *Pipe) Send(ctx context.Context, key string, entry []byte) error {
-	_, err := p.client.Pipelined(ctx, func(c redis.Pipeliner) error {
-		c.XAdd(ctx, &redis.XAddArgs{Stream: prefix + key, MaxLen: maxEntries, Approx: true, Values: []any{"e", entry}})
-		c.PExpire(ctx, prefix+key, kept)
-		return nil
-	})
-	return err
+	ctx, cancel := context.WithTimeout(ctx, replyTime)
+	defer cancel()
+	return p.pool.Together(ctx,
+		redispool.Command{"XADD", prefix + key, "MAXLEN", "~", maxEntries, "*", "e", entry},
+		redispool.Command{"PEXPIRE", prefix + key, kept.Milliseconds()})
 }
 
 // Receive implements relay.Pipe.
@@ -68,20 +61,44 @@ func (p *Pipe) Receive(ctx context.Context, key, after string,
 	after = cmp.Or(after, "0")
 	ctx, cancel := context.WithTimeout(ctx, wait+replyTime)
 	defer cancel()
-	streams, err := p.client.XRead(ctx,
-		&redis.XReadArgs{Streams: []string{prefix + key, after}, Count: maxPerReceive, Block: wait}).Result()
-	if errors.Is(err, redis.Nil) {
+	reply, err := p.pool.Do(ctx, "XREAD", "COUNT", maxPerReceive, "BLOCK", max(wait.Milliseconds(), 1),
+		"STREAMS", prefix+key, after)
+	if reply == nil && err == nil {
 		return nil, after, nil
 	}
+	messages, err := stored(reply, err)
 	if err != nil {
 		return nil, after, fmt.Errorf("read the pipe from other servers: %w", err)
 	}
-	for _, s := range streams {
-		for _, m := range s.Messages {
-			after = m.ID
-			entry, _ := m.Values["e"].(string)
-			entries = append(entries, []byte(entry)) // entries of other programs fail to decode
+	for _, m := range messages {
+		var fields []string
+		if _, err := redis.Scan(m, &after, &fields); err != nil {
+			return nil, after, fmt.Errorf("read an entry of the pipe from other servers: %w", err)
 		}
+		var entry []byte // of another program: fails to decode
+		if len(fields) == 2 && fields[0] == "e" {
+			entry = []byte(fields[1])
+		}
+		entries = append(entries, entry)
 	}
 	return entries, after, nil
+}
+
+// stored returns the messages in the reply to XREAD for one stream, each an id and a list of fields.
+func stored(reply any, err error) (messages [][]any, _ error) {
+	streams, err := redis.Values(reply, err)
+	if err != nil || len(streams) != 1 {
+		return nil, err
+	}
+	stream, err := redis.Values(streams[0], nil)
+	if err != nil || len(stream) != 2 {
+		return nil, err
+	}
+	all, err := redis.Values(stream[1], nil)
+	for _, one := range all {
+		if m, ok := one.([]any); ok {
+			messages = append(messages, m)
+		}
+	}
+	return messages, err
 }
