@@ -16,6 +16,7 @@ import (
 func TestEveryBodySurvivesTheCodec(t *testing.T) {
 	for _, b := range []footnote.Body{
 		footnote.Opened{Assistant: "a", Model: "m", Sources: []string{"s"}, System: "sha256:1", Tools: "sha256:2"},
+		footnote.Opened{Assistant: "a", Model: "m", System: "sha256:1", Tools: "sha256:2", Context: "sha256:3"},
 		footnote.UserMessage{Text: "<b> & é\x00", Context: "c", ID: "m", Where: json.RawMessage(`{"symbol":"EURUSD"}`)},
 		footnote.Imported{Turns: []footnote.TextTurn{{Role: "user", Text: "x"}}},
 		footnote.AssistantMessage{

@@ -49,6 +49,8 @@ type Opened struct {
 	Sources   []string `json:"sources,omitempty"`
 	System    Digest   `json:"system"` // blob: the JSON array of system blocks, frozen
 	Tools     Digest   `json:"tools"`  // blob: the JSON array of tool definitions, frozen
+	// Context names the version of the company's context that System has. It is no blob.
+	Context Digest `json:"context,omitempty"`
 }
 
 // EffortOff is the effort of a model that answers without thinking first.
@@ -276,6 +278,8 @@ type Answered struct {
 	Cites      []Cite          `json:"footnotes"`
 	Unresolved []Unresolved    `json:"unresolved,omitempty"`
 	Chart      json.RawMessage `json:"chart,omitempty"`
+	// Verified lists the results behind the answer that verified queries returned.
+	Verified []VerifiedResult `json:"verified,omitempty"`
 }
 
 // Titled names the conversation. Auto is set when no person chose the title; the usage is that of the model call that

@@ -46,7 +46,24 @@ var banned = map[string][]string{
 	"/market/drawing":  {"/agent", "/store", "/hub", "/httpapi", "net/http", "database/sql"},
 	"/market/board":    {"/agent", "/store", "/source", "/model", "/tool", "/httpapi", "net/http", "database/sql"},
 	"/store/retention": {"/agent", "/httpapi", "net/http"},
-	"/ledger/usage":    {"/agent", "/store", "/httpapi", "net/http", "database/sql"},
+	"/knowledge": {
+		"/agent", "/store", "/model", "/tool", "/protocol", "/httpapi", "/source/", "net/http", "database/sql",
+		"testing",
+	},
+	"/knowledge/verified": {
+		"/agent", "/store", "/model", "/tool", "/protocol", "/httpapi", "/source", "net/http", "database/sql",
+		"testing",
+	},
+	"/knowledge/suite": {
+		"/agent", "/store", "/model", "/tool", "/protocol", "/httpapi", "/source", "net/http", "database/sql",
+		"testing",
+	},
+	"/tool/verified": {"/agent", "/store", "/model", "/protocol", "/httpapi", "net/http", "database/sql"},
+	"/model/recorded": {
+		"/agent", "/store", "/source", "/tool", "/httpapi", "net/http", "database/sql", "/model/claude",
+		"/model/offline", "/model/modeltest",
+	},
+	"/ledger/usage": {"/agent", "/store", "/httpapi", "net/http", "database/sql"},
 	"/ledger": {
 		"/store", "/source", "/model/", "/tool/", "/protocol", "/httpapi", "net/http", "database/sql",
 	},

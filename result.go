@@ -8,6 +8,7 @@ import (
 	"math"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // The kinds a column can have. They define how to read its cells, not what the database calls the type.
@@ -29,6 +30,10 @@ const (
 type Column struct {
 	Name string `json:"name"`
 	Kind string `json:"kind,omitempty"`
+	// Unit and Format are what the company's context says about the column's numbers: EUR, kg or %, and a pattern such
+	// as 0.00 or 0%. They are empty where it says nothing.
+	Unit   string `json:"unit,omitempty"`
+	Format string `json:"format,omitempty"`
 }
 
 // DistinctColumns returns columns with a number at the second and further uses of a name: n, n_2.
@@ -41,7 +46,7 @@ func DistinctColumns(columns []Column) []Column {
 			name = c.Name + "_" + strconv.Itoa(n)
 		}
 		seen[name] = true
-		out[i] = Column{Name: name, Kind: c.Kind}
+		out[i], out[i].Name = c, name
 	}
 	return out
 }
@@ -104,6 +109,33 @@ type StoredResult struct {
 	RowCount  int      `json:"row_count"` // rows of the query; the chunks of a client's result may hold fewer
 	Truncated bool     `json:"truncated,omitempty"`
 	Chunks    []Chunk  `json:"chunks,omitempty"`
+	// Verified is set if the rows come from the very text of a verified query, run for a question that it answers.
+	Verified *Verified `json:"verified,omitempty"`
+}
+
+// Verified says which verified query returned a result: a statement that a person has checked as the answer to a
+// question.
+type Verified struct {
+	Query    string `json:"query"`    // its name
+	Question string `json:"question"` // the question that it answers, with its values
+	By       string `json:"by"`       // the person who verified it
+	On       string `json:"on"`       // the day, 2006-01-02
+	Digest   Digest `json:"digest"`   // of the statement as it was verified
+}
+
+// String returns the badge: verified by Ann on 2 November 2026.
+func (v Verified) String() string {
+	day := v.On
+	if t, err := time.Parse(time.DateOnly, v.On); err == nil {
+		day = t.Format("2 January 2006")
+	}
+	return "verified by " + v.By + " on " + day
+}
+
+// VerifiedResult is a result behind an answer that a verified query returned.
+type VerifiedResult struct {
+	Result string `json:"result"` // such as r1
+	Verified
 }
 
 // Kept returns the number of rows in the chunks.
@@ -113,6 +145,23 @@ func (s StoredResult) Kept() int {
 		n += c.Rows
 	}
 	return n
+}
+
+// RanVerified reports whether SQL is the text that Verified names, except for comments at its end that list the values
+// of parameters.
+func (s StoredResult) RanVerified() bool {
+	sql := s.SQL
+	for s.Verified != nil {
+		if DigestOf([]byte(sql)) == s.Verified.Digest {
+			return true
+		}
+		end := strings.LastIndex(sql, "\n-- $")
+		if end < 0 || strings.Contains(sql[end+1:], "\n") {
+			return false
+		}
+		sql = sql[:end]
+	}
+	return false
 }
 
 // Chunk is a range of rows of a stored result: a blob that holds a JSON array of row arrays.

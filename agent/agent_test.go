@@ -65,8 +65,9 @@ func newRig(t *testing.T, model *agenttest.Model, tools []tool.Tool,
 func (r *rig) start(tools []tool.Tool, change ...func(*agent.Assistant, *agent.Options)) {
 	r.t.Helper()
 	a := &agent.Assistant{Name: "analyst", ModelName: "scripted", Model: r.model, Tools: tools,
-		Opening: func(context.Context, footnote.Principal, []string) (json.RawMessage, []string, error) {
-			return json.RawMessage(`[{"type":"text","text":"You are a test."}]`), []string{"shop"}, nil
+		Opening: func(context.Context, footnote.Principal, []string) (agent.Opening, error) {
+			system := json.RawMessage(`[{"type":"text","text":"You are a test."}]`)
+			return agent.Opening{System: system, Sources: []string{"shop"}}, nil
 		}}
 	opts := agent.Options{Log: r.log, Hub: r.hub, Assistants: []*agent.Assistant{a}}
 	for _, f := range change {

@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"fmt"
+	"regexp"
 	"slices"
 	"time"
 
@@ -51,7 +52,41 @@ func (r *run) answered(hints []footnote.Cite) *footnote.Answered {
 		a.Cites, a.Unresolved = append(a.Cites, found.Cites...), found.Unresolved
 		r.countMarks(found)
 	}
+	a.Verified = r.verified(a.Cites)
 	return a
+}
+
+// verified returns the results behind an answer that verified queries returned: those that its footnotes cite. An
+// answer that cites no result, such as one that only has names, rests on the only result for its question. Results for
+// earlier questions do not count: they were verified as answers to those.
+func (r *run) verified(cites []footnote.Cite) (list []footnote.VerifiedResult) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	cited := map[string]bool{}
+	for _, c := range cites {
+		for _, id := range resultsIn(c) {
+			cited[id] = true
+		}
+	}
+	fresh := r.s.freshResults()
+	for _, s := range fresh {
+		if s.Verified != nil && (cited[s.ID] || len(cited) == 0 && len(fresh) == 1) {
+			list = append(list, footnote.VerifiedResult{Result: s.ID, Verified: *s.Verified})
+		}
+	}
+	return list
+}
+
+// resultIDs matches the ids of results in a formula.
+var resultIDs = regexp.MustCompile(`\br[0-9]+\b`)
+
+// resultsIn returns the ids of the results that a footnote cites.
+func resultsIn(c footnote.Cite) []string {
+	ids := resultIDs.FindAllString(c.Formula, -1)
+	if c.Result != "" {
+		ids = append(ids, c.Result)
+	}
+	return ids
 }
 
 // resolve finds the footnotes. If that fails, the answer has none.

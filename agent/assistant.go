@@ -27,14 +27,12 @@ type Assistant struct {
 	Model     model.Model
 	ModelName string
 	Tiers     []Tier
-	// Opening returns what stays frozen for a whole conversation: the array of system blocks, and the names of its
-	// sources. The argument sources holds the requested ones; none means all. A source that does not exist, or that the
-	// principal may not use, is an error with code InvalidRequest.
-	Opening func(ctx context.Context, p footnote.Principal,
-		sources []string) (system json.RawMessage, names []string, err error)
-	Tools  []tool.Tool
-	Policy Policy
-	Limits Limits
+	// Opening returns what stays frozen for a whole conversation. The argument sources holds the requested ones; none
+	// means all. A source that does not exist, or that the principal may not use, is an error with code InvalidRequest.
+	Opening func(ctx context.Context, p footnote.Principal, sources []string) (Opening, error)
+	Tools   []tool.Tool
+	Policy  Policy
+	Limits  Limits
 	// Unavailable is the message with which turns for the assistant are refused, because it cannot work here. It is
 	// empty if it can.
 	Unavailable string
@@ -48,6 +46,13 @@ type Assistant struct {
 	// Titles lets the model give a conversation its title, after the first answer.
 	Titles  bool
 	Created time.Time
+}
+
+// Opening is what stays frozen for a whole conversation.
+type Opening struct {
+	System  json.RawMessage // the array of system blocks
+	Sources []string        // their names
+	Context footnote.Digest // of what the company says about its data, as System has it; empty: nothing
 }
 
 // Setting handles the place from which an assistant's messages are sent, such as a chart.

@@ -90,8 +90,8 @@ func TestBudget(t *testing.T) {
 			e, err := agent.New(agent.Options{Log: log, Hub: hub.New(), Budget: money, Refused: note,
 				Assistants: []*agent.Assistant{{
 					Name: "analyst", Model: model, ModelName: "scripted", Tools: []tool.Tool{tl},
-					Opening: func(context.Context, footnote.Principal, []string) (json.RawMessage, []string, error) {
-						return json.RawMessage(`[]`), nil, nil
+					Opening: func(context.Context, footnote.Principal, []string) (agent.Opening, error) {
+						return agent.Opening{System: json.RawMessage(`[]`)}, nil
 					},
 				}}})
 			if err != nil {
@@ -164,8 +164,8 @@ func TestUsageOfSideCallsIsLogged(t *testing.T) {
 	})
 	e, err := agent.New(agent.Options{Log: log, Hub: hub.New(), Assistants: []*agent.Assistant{{
 		Name: "analyst", Model: model, ModelName: "scripted",
-		Opening: func(context.Context, footnote.Principal, []string) (json.RawMessage, []string, error) {
-			return json.RawMessage(`[]`), nil, nil
+		Opening: func(context.Context, footnote.Principal, []string) (agent.Opening, error) {
+			return agent.Opening{System: json.RawMessage(`[]`)}, nil
 		},
 	}}})
 	if err != nil {

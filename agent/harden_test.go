@@ -1074,8 +1074,8 @@ func TestRepeatedStartAndStop(t *testing.T) {
 	for range 30 {
 		h := hub.New()
 		a := &agent.Assistant{Name: "analyst", ModelName: "m",
-			Opening: func(context.Context, footnote.Principal, []string) (json.RawMessage, []string, error) {
-				return json.RawMessage(`[]`), nil, nil
+			Opening: func(context.Context, footnote.Principal, []string) (agent.Opening, error) {
+				return agent.Opening{System: json.RawMessage(`[]`)}, nil
 			}, Model: modelFunc(func(ctx context.Context, _ model.Request, l model.Live) (model.Reply, error) {
 				l.Start(0, model.TextBlock, "", "")
 				l.Delta(0, []byte("ok"))
@@ -1172,8 +1172,8 @@ func TestComplete(t *testing.T) {
 }
 
 func TestInvalidAssistants(t *testing.T) {
-	opening := func(context.Context, footnote.Principal, []string) (json.RawMessage, []string, error) {
-		return nil, nil, nil
+	opening := func(context.Context, footnote.Principal, []string) (agent.Opening, error) {
+		return agent.Opening{}, nil
 	}
 	newTool := func(name, schema string) tool.Tool {
 		return agenttest.NewTool(tool.Spec{Name: name, InputSchema: json.RawMessage(schema)}, nil)

@@ -19,14 +19,15 @@ func (e *Engine) open(ctx context.Context, a *Assistant, t *Turn) (Ticket, error
 	if err != nil {
 		return Ticket{}, err
 	}
-	system, sources, err := a.Opening(ctx, t.Principal, t.Sources)
+	frozen, err := a.Opening(ctx, t.Principal, t.Sources)
 	if err != nil {
 		return Ticket{}, err
 	}
-	tools := e.toolsOf(t.Principal, a)
+	system, tools := frozen.System, e.toolsOf(t.Principal, a)
 	opened := footnote.Opened{
-		Assistant: a.Name, Model: tier.Model, Tier: tier.Name, Effort: cmp.Or(t.Effort, tier.Effort), Sources: sources,
-		System: e.systemDigest.of(system), Tools: e.toolsDigest.of(tools),
+		Assistant: a.Name, Model: tier.Model, Tier: tier.Name, Effort: cmp.Or(t.Effort, tier.Effort),
+		Sources: frozen.Sources, System: e.systemDigest.of(system), Tools: e.toolsDigest.of(tools),
+		Context: frozen.Context,
 	}
 	t.weight = e.weight(tier.Name)
 	head := footnote.Stream{
@@ -253,14 +254,15 @@ func (r *run) reopen() error {
 	if old.Model != "" {
 		tier.Model, tier.Effort = old.Model, old.Effort
 	}
-	system, sources, err := r.a.Opening(r.ctx, r.turn.Principal, old.Sources)
+	frozen, err := r.a.Opening(r.ctx, r.turn.Principal, old.Sources)
 	if err != nil {
 		return err
 	}
-	r.system, r.tools = system, r.e.toolsOf(r.turn.Principal, r.a)
+	r.system, r.tools = frozen.System, r.e.toolsOf(r.turn.Principal, r.a)
 	opened := footnote.Opened{
-		Assistant: r.a.Name, Model: tier.Model, Tier: tier.Name, Effort: tier.Effort, Sources: sources,
-		System: footnote.DigestOf(r.system), Tools: footnote.DigestOf(r.tools),
+		Assistant: r.a.Name, Model: tier.Model, Tier: tier.Name, Effort: tier.Effort,
+		Sources: frozen.Sources, System: footnote.DigestOf(r.system), Tools: footnote.DigestOf(r.tools),
+		Context: frozen.Context,
 	}
 	r.log.Error("cannot read the opening of a conversation; it continues with today's prompt and tools")
 	r.put(map[footnote.Digest][]byte{opened.System: r.system, opened.Tools: r.tools}, opened)

@@ -222,11 +222,11 @@ func TestSourcesAreFixedAndTierIsNot(t *testing.T) {
 			o.Budget = budget
 			a.Tiers = tiers
 			a.Opening = func(_ context.Context, _ footnote.Principal,
-				asked []string) (json.RawMessage, []string, error) {
+				asked []string) (agent.Opening, error) {
 				if slices.Contains(asked, "secret") {
-					return nil, nil, footnote.Invalidf("There is no source secret.")
+					return agent.Opening{}, footnote.Invalidf("There is no source secret.")
 				}
-				return json.RawMessage(`[]`), asked, nil
+				return agent.Opening{System: json.RawMessage(`[]`), Sources: asked}, nil
 			}
 		})
 		r.refused("a foreign source", "", footnote.InvalidRequest, agent.Turn{Text: "x", Sources: []string{"secret"}})

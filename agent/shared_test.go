@@ -116,8 +116,8 @@ func engineOver(t *testing.T, log sharedLog, logger *slog.Logger, model model.Mo
 		Assistants: []*agent.Assistant{{
 			Name: "analyst", ModelName: "scripted", Model: model, Tools: tools,
 			Policy: agent.Policy{Approve: []string{"*"}},
-			Opening: func(context.Context, footnote.Principal, []string) (json.RawMessage, []string, error) {
-				return json.RawMessage(`[]`), nil, nil
+			Opening: func(context.Context, footnote.Principal, []string) (agent.Opening, error) {
+				return agent.Opening{System: json.RawMessage(`[]`)}, nil
 			}}}})
 	if err != nil {
 		t.Fatal(err)

@@ -245,6 +245,16 @@ func (s *state) keep(seq int64, r footnote.StoredResult) {
 	s.stored, s.storedAt = append(s.stored, r), append(s.storedAt, seq)
 }
 
+// freshResults returns the results for the user's newest message.
+func (s *state) freshResults() []footnote.StoredResult {
+	m := s.message(0)
+	if m == nil {
+		return nil
+	}
+	n, _ := slices.BinarySearch(s.storedAt, m.seq+1)
+	return s.stored[n:]
+}
+
 // rewind removes the messages, results and standing approvals after an event. It keeps the ids and results of calls, so
 // that result ids never repeat, and late answers are still recognised.
 func (s *state) rewind(to int64) {

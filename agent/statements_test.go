@@ -2,7 +2,6 @@ package agent_test
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -125,9 +124,10 @@ func TestUnrunStatementsNameTheirSource(t *testing.T) {
 				a.Policy.Deny = []string{"refused"}
 				opening := a.Opening
 				a.Opening = func(ctx context.Context, p footnote.Principal,
-					names []string) (json.RawMessage, []string, error) {
-					words, _, err := opening(ctx, p, names)
-					return words, c.sources, err
+					names []string) (agent.Opening, error) {
+					o, err := opening(ctx, p, names)
+					o.Sources = c.sources
+					return o, err
 				}
 			})
 			ticket := r.submit(agent.Turn{Text: "q"})

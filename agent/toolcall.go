@@ -90,6 +90,7 @@ func (r *run) call(p plan) (o outcome) {
 	if out.Rows != nil {
 		o.result.Result, o.blobs = storeRows(resultID(p.call), out.Source, out.SQL, *out.Rows)
 		o.result.Result.Parents, o.result.Marks = out.Parents, r.wantsMarks()
+		o.result.Result.Verified = out.Verified
 	}
 	return o
 }

@@ -41,6 +41,7 @@ type Config struct {
 	Store   Secret            `yaml:"store"`   // URL of the Postgres database for conversations; empty: a file in Data
 	Redis   Secret            `yaml:"redis"`   // URL of the Redis shared by servers with one Store; empty: none
 	Sources map[string]string `yaml:"sources"` // name → URL or path of a database or file
+	Context string            `yaml:"context"` // folder of the glossary and the model of the data; empty: none
 	// Filters restrict rows by caller, for sources without row-level security: source → table → condition, or all. A
 	// source listed here shows only the tables it names.
 	Filters map[string]map[string]string `yaml:"filters"`

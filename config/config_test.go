@@ -109,6 +109,7 @@ var testValues = map[string][3]string{
 		"three-three-three-three-three-three",
 	},
 	"cache.bytes": {"2000001", "2000002", "2000003"}, "cache.entries": {"1", "2", "3"},
+	"context":   {"c1", "c2", "c3"},
 	"workspace": {"w1", "w2", "w3"}, "coder.allow": {`["Edit"]`, "Write", "Bash"},
 	"coder.ask": {`["Read"]`, "Glob", "Grep"}, "coder.deny": {`["Bash"]`, "Edit", "*"},
 	"coder.command_time": {"1s", "2s", "3s"}, "coder.command_memory": {"67108865", "67108866", "67108867"},

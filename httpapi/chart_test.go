@@ -47,8 +47,8 @@ func analyst(t *testing.T, log store.Store, model model.Model) *httptest.Server 
 		Tiers:   []agent.Tier{{Name: "fast", Model: "claude-haiku-9"}},
 		Policy:  agent.Policy{Approve: names},
 		Setting: &drawing.Surroundings{Parts: drawing.Drawings(boards)},
-		Opening: func(context.Context, footnote.Principal, []string) (json.RawMessage, []string, error) {
-			return json.RawMessage(`[{"type":"text","text":"You draw."}]`), nil, nil
+		Opening: func(context.Context, footnote.Principal, []string) (agent.Opening, error) {
+			return agent.Opening{System: json.RawMessage(`[{"type":"text","text":"You draw."}]`)}, nil
 		},
 	}}})
 	if err != nil {

@@ -94,6 +94,9 @@ type Options struct {
 	// Charts reports whether there is market data, each time a page asks; nil: there is none.
 	Charts func(context.Context) bool
 
+	// Notices returns what administrators should know, such as that a setting is faulty; nil: nothing.
+	Notices func() []string
+
 	// NoPage reports, for patterns of the web app, whether the address names something that does not exist.
 	NoPage map[string]func(*http.Request) bool
 

@@ -90,7 +90,16 @@ func (s *Server) getSession(w http.ResponseWriter, r *http.Request) error {
 		SignedIn bool     `json:"signed_in"`
 		NeedsKey bool     `json:"needs_key"`
 		About
-	}{p.Org, p.User, append([]string{}, p.Roles...), err == nil, s.opts.NeedsKey, about})
+		Notices []string `json:"notices,omitempty"`
+	}{p.Org, p.User, append([]string{}, p.Roles...), err == nil, s.opts.NeedsKey, about, s.notices(p)})
+}
+
+// notices returns what an administrator should know of the server.
+func (s *Server) notices(p footnote.Principal) []string {
+	if s.opts.Notices == nil || !p.Has(footnote.Admin) {
+		return nil
+	}
+	return s.opts.Notices()
 }
 
 // maxSignIn is the limit of a body that starts a session, in bytes. It is small because callers without a key can send

@@ -61,8 +61,8 @@ func engine(t *testing.T, log store.Store, model model.Model, a ledger.Allowance
 	t.Helper()
 	as := &agent.Assistant{
 		Name: "analyst", Model: model, ModelName: "dear",
-		Opening: func(context.Context, footnote.Principal, []string) (json.RawMessage, []string, error) {
-			return json.RawMessage(`[]`), nil, nil
+		Opening: func(context.Context, footnote.Principal, []string) (agent.Opening, error) {
+			return agent.Opening{System: json.RawMessage(`[]`)}, nil
 		},
 	}
 	o := agent.Options{Log: log, Hub: hub.New()}

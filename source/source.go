@@ -46,6 +46,9 @@ type Query struct {
 	SQL    string // refers to its arguments as $1, $2, …
 	Args   []any  // positional; nil, bool, int64, float64 or string
 	Limits Limits
+	// Own means that the program wrote the statement, not the caller. Errors then must not repeat names in it that are
+	// hidden from the caller.
+	Own bool
 }
 
 // TableFile is a table in a file that export.Load wrote.
@@ -193,7 +196,8 @@ type Table struct {
 	Name        string
 	View        bool
 	Comment     string
-	Rows        int64 // -1 when not known
+	Synonyms    []string // other names, from the company's context
+	Rows        int64    // -1 when not known
 	Columns     []Column
 	PrimaryKey  []string
 	ForeignKeys []ForeignKey
@@ -214,6 +218,10 @@ type Column struct {
 	Kind     string // footnote.KindInteger, …
 	Nullable bool
 	Comment  string
+	// The rest comes from the company's context.
+	Synonyms []string
+	Unit     string // as in footnote.Column
+	Format   string // as in footnote.Column
 }
 
 // ForeignKey states that Columns refer to RefColumns of RefTable (a full name).

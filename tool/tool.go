@@ -169,6 +169,8 @@ type Output struct {
 	Rows        *footnote.Result
 	Source, SQL string
 	Parents     []string // ids of the stored results that Rows were calculated from, instead of a Source
+	// Verified is set if Rows come from the very text of a verified query, run for a question that it answers.
+	Verified *footnote.Verified
 	// Chart is a checked chart specification of show_chart.
 	Chart json.RawMessage
 	// Detail is JSON that a page shows beside the content, such as a diff. The model does not read it. Detail of more

@@ -264,3 +264,27 @@ func BenchmarkBuild5000Tables(b *testing.B) {
 		prompt.Build(o)
 	}
 }
+
+// TestGlossaryComesFirst checks that a glossary of the largest size comes first and takes no room from the schema.
+func TestGlossaryComesFirst(t *testing.T) {
+	glossary := strings.Repeat("A client is a customer. ", 170)
+	for _, tables := range []int{1, 50, 5000} {
+		o := prompt.Options{Sources: []prompt.Source{many("w", tables)}, Charts: true}
+		plain := prompt.Build(o)
+		o.Glossary = glossary
+		with := prompt.Build(o)
+		rest, ok := strings.CutSuffix(with, plain)
+		if !ok || !strings.HasPrefix(rest, "# Glossary\n") || !strings.Contains(rest, glossary) {
+			t.Errorf("%d tables: the prompt is\n%s", tables, with)
+		}
+	}
+}
+
+// TestVerifiedQueries checks that the model is told of verified queries only if there are any, within the limit.
+func TestVerifiedQueries(t *testing.T) {
+	with, without := prompt.Build(prompt.Options{Verified: true}), prompt.Build(prompt.Options{})
+	const call = "call verified_query with the user's question, word for word"
+	if !strings.Contains(with, call) || strings.Contains(without, "verified_query") || len(with) > prompt.MaxBytes {
+		t.Errorf("with verified queries:\n%s\nwithout:\n%s", with, without)
+	}
+}

@@ -66,6 +66,9 @@ func openToAsk(ctx context.Context, c config.Config, std streams) (*app.App, err
 		if c.Sources, err = app.DemoShop(ctx, c.Data); err != nil {
 			return nil, err
 		}
+		if c.Context, err = demoContext(c); err != nil {
+			return nil, err
+		}
 	}
 	o := options(c, std, "error")
 	o.Folder, o.File, o.Progress = app.TerminalFolder, sqlite.Options{Wait: askWait}, loading(std.err)
@@ -135,17 +138,19 @@ func askOutcome(err error) string {
 
 // answerJSON is the output of ask --json.
 type answerJSON struct {
-	Answer       string                `json:"answer"`
-	SQL          []string              `json:"sql"`
-	Columns      []footnote.Column     `json:"columns"`
-	Rows         []json.RawMessage     `json:"rows"`
-	Chart        json.RawMessage       `json:"chart"`
-	Footnotes    []footnote.Cite       `json:"footnotes"`
-	Unresolved   []footnote.Unresolved `json:"unresolved"`
-	Usage        usageJSON             `json:"usage"`
-	Conversation string                `json:"conversation_id"`
-	Outcome      string                `json:"outcome"` // answered, failed, refused or limited
-	Reason       string                `json:"reason"`  // explains any outcome other than answered
+	Answer     string                `json:"answer"`
+	SQL        []string              `json:"sql"`
+	Columns    []footnote.Column     `json:"columns"`
+	Rows       []json.RawMessage     `json:"rows"`
+	Chart      json.RawMessage       `json:"chart"`
+	Footnotes  []footnote.Cite       `json:"footnotes"`
+	Unresolved []footnote.Unresolved `json:"unresolved"`
+	// Verified lists the results behind the answer that verified queries returned.
+	Verified     []footnote.VerifiedResult `json:"verified,omitempty"`
+	Usage        usageJSON                 `json:"usage"`
+	Conversation string                    `json:"conversation_id"`
+	Outcome      string                    `json:"outcome"` // answered, failed, refused or limited
+	Reason       string                    `json:"reason"`  // explains any outcome other than answered
 }
 
 // newAnswer returns an answer in which only the chart is null.
@@ -221,7 +226,7 @@ func (g *gathered) add(body footnote.Body) (ended bool, err error) {
 	case footnote.AssistantMessage:
 		g.Usage.Model = b.Model
 	case footnote.Answered:
-		g.Answer, g.Footnotes = b.Text, b.Cites
+		g.Answer, g.Footnotes, g.Verified = b.Text, b.Cites, b.Verified
 		if b.Unresolved != nil {
 			g.Unresolved = b.Unresolved
 		}

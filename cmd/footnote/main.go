@@ -92,7 +92,9 @@ type cli struct {
 	Demo      demoCmd          `cmd:"" help:"Create the demo shop and serve it."`
 	Ask       askCmd           `cmd:"" help:"Ask a question and see the answer, its queries and its footnotes."`
 	Query     queryCmd         `cmd:"" help:"Run one SQL statement as the analyst would."`
+	Test      testCmd          `cmd:"" help:"Ask the questions of a suite and check the answers."`
 	Verify    verifyCmd        `cmd:"" help:"Check the footnotes of a conversation against its stored results."`
+	Context   contextCmd       `cmd:"" help:"Import or draft what your company says about its data."`
 	Keys      keysCmd          `cmd:"" help:"Create, list and revoke API keys."`
 	Export    exportCmd        `cmd:"" help:"Write all conversations to a file."`
 	Import    importCmd        `cmd:"" help:"Import conversations from an export, or from messages of the Messages API."`

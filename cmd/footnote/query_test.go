@@ -33,6 +33,34 @@ func TestBatchStopsWhileItWaits(t *testing.T) {
 	}
 }
 
+// TestForgedBadge checks that verify finds a badge whose statement is another one than was verified.
+func TestForgedBadge(t *testing.T) {
+	const sql = "SELECT 1 -- $1\nFROM t"
+	v := footnote.Verified{
+		Query: "q", Question: "Q", By: "Ann", On: "2026-11-02", Digest: footnote.DigestOf([]byte(sql)),
+	}
+	other := v
+	other.By = "Eve"
+	for name, c := range map[string]struct {
+		result footnote.StoredResult
+		holds  bool
+	}{
+		"as it was":     {footnote.StoredResult{ID: "r1", SQL: sql, Verified: &v}, true},
+		"with values":   {footnote.StoredResult{ID: "r1", SQL: sql + "\n-- $1 a: 1\n-- $2 b: 2", Verified: &v}, true},
+		"another text":  {footnote.StoredResult{ID: "r1", SQL: "SELECT 2 FROM t", Verified: &v}, false},
+		"more text":     {footnote.StoredResult{ID: "r1", SQL: sql + "\n-- $1 a: 1\nWHERE x", Verified: &v}, false},
+		"no badge":      {footnote.StoredResult{ID: "r1", SQL: sql}, false},
+		"another badge": {footnote.StoredResult{ID: "r1", SQL: sql, Verified: &other}, false},
+		"no result":     {footnote.StoredResult{ID: "r2", SQL: sql, Verified: &v}, false},
+	} {
+		badges := []footnote.VerifiedResult{{Result: "r1", Verified: v}}
+		problems := unproven(badges, map[string]footnote.StoredResult{c.result.ID: c.result})
+		if (len(problems) == 0) != c.holds {
+			t.Errorf("%s: %+v", name, problems)
+		}
+	}
+}
+
 // TestWrongFootnoteIsNotOK checks that a wrong footnote is not also reported as ok.
 func TestWrongFootnoteIsNotOK(t *testing.T) {
 	row := 0

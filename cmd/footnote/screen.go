@@ -184,6 +184,11 @@ func (s *screen) progress(words string) {
 }
 
 func (s *screen) event(ev footnote.Event) {
+	// The statement of a verified query is in no call of the model.
+	if r, ok := ev.Body.(footnote.ToolResult); ok && !s.quiet && r.Result != nil && r.Result.Verified != nil {
+		s.newline()
+		s.query(r.Result.SQL, "")
+	}
 	m, ok := ev.Body.(footnote.AssistantMessage)
 	if !ok || s.quiet {
 		return
@@ -308,6 +313,9 @@ func (s *screen) footnotes(a *answerJSON) {
 	}
 	for _, u := range a.Unresolved {
 		fmt.Fprintf(s.out, "[?] %s has no footnote: %s\n", safeText(u.Text), safeText(u.Reason))
+	}
+	for _, v := range a.Verified {
+		fmt.Fprintf(s.out, "[✓] %s: %s\n", safeText(v.Question), safeText(v.String()))
 	}
 	fmt.Fprintf(s.out, "%s · footnote verify %s\n", a.Usage.Model, a.Conversation)
 }

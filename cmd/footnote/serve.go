@@ -129,10 +129,21 @@ type demoCmd struct {
 	Listen string `help:"Address and port." placeholder:"ADDRESS"`
 }
 
+// demoContext returns the configured context folder or, without one, the demo's.
+func demoContext(c config.Config) (string, error) {
+	if c.Context != "" {
+		return c.Context, nil
+	}
+	return app.DemoContext(c.Data)
+}
+
 // Run executes the command.
 func (cmd *demoCmd) Run(ctx context.Context, s *settings, c config.Config, std streams) (err error) {
 	if len(s.Source) == 0 {
 		if c.Sources, err = app.DemoShop(ctx, c.Data); err != nil {
+			return err
+		}
+		if c.Context, err = demoContext(c); err != nil {
 			return err
 		}
 	}

@@ -20,11 +20,12 @@ type verifyCmd struct {
 
 // verdict is the result of verify for one answer.
 type verdict struct {
-	Seq        int64                 `json:"seq"`
-	Answer     string                `json:"answer"`
-	Footnotes  []footnote.Cite       `json:"footnotes"`
-	Unresolved []footnote.Unresolved `json:"unresolved"`
-	Problems   []problem             `json:"problems"`
+	Seq        int64                     `json:"seq"`
+	Answer     string                    `json:"answer"`
+	Footnotes  []footnote.Cite           `json:"footnotes"`
+	Unresolved []footnote.Unresolved     `json:"unresolved"`
+	Verified   []footnote.VerifiedResult `json:"verified,omitempty"`
+	Problems   []problem                 `json:"problems"`
 }
 
 type problem struct {
@@ -106,6 +107,7 @@ func locate(ctx context.Context, log store.Store, id string) (string, error) {
 func verify(ctx context.Context, log store.Store, id string) (verdicts, error) {
 	out := verdicts{Conversation: id, Answers: []verdict{}}
 	var tables []cite.Table
+	results := map[string]footnote.StoredResult{}
 	for ev, err := range log.Events(ctx, id, 0) {
 		if err != nil {
 			return out, err
@@ -120,7 +122,8 @@ func verify(ctx context.Context, log store.Store, id string) (verdicts, error) {
 			stored = &b.Result
 		case footnote.Answered:
 			v := verdict{
-				Seq: ev.Seq, Answer: b.Text, Footnotes: b.Cites, Unresolved: b.Unresolved, Problems: []problem{},
+				Seq: ev.Seq, Answer: b.Text, Footnotes: b.Cites, Unresolved: b.Unresolved, Verified: b.Verified,
+				Problems: []problem{},
 			}
 			if v.Unresolved == nil {
 				v.Unresolved = []footnote.Unresolved{}
@@ -130,11 +133,13 @@ func verify(ctx context.Context, log store.Store, id string) (verdicts, error) {
 					Start: p.Cite.Start, End: p.Cite.End, Text: p.Cite.Text, Reason: p.Reason,
 				})
 			}
+			v.Problems = append(v.Problems, unproven(b.Verified, results)...)
 			out.Answers = append(out.Answers, v)
 		}
 		if stored == nil {
 			continue
 		}
+		results[stored.ID] = *stored
 		res, err := readResult(ctx, log, id, *stored)
 		if footnote.CodeOf(err) == footnote.StorageDamaged {
 			continue // footnotes that refer to it are reported as problems
@@ -145,6 +150,18 @@ func verify(ctx context.Context, log store.Store, id string) (verdicts, error) {
 		tables = append(tables, cite.Table{ID: stored.ID, SQL: stored.SQL, Result: res, RowCount: stored.RowCount})
 	}
 	return out, nil
+}
+
+// unproven returns a problem for each badge of an answer whose result did not come from the text that was verified.
+func unproven(badges []footnote.VerifiedResult, results map[string]footnote.StoredResult) (problems []problem) {
+	for _, b := range badges {
+		if r := results[b.Result]; r.Verified == nil || *r.Verified != b.Verified || !r.RanVerified() {
+			problems = append(problems, problem{
+				Text: b.String(), Reason: "the statement of " + b.Result + " is not the one that was verified",
+			})
+		}
+	}
+	return problems
 }
 
 func printVerdicts(std streams, found verdicts) {
@@ -166,6 +183,9 @@ func printVerdicts(std streams, found verdicts) {
 				how = "marked by the model"
 			}
 			fmt.Fprintf(std.out, "  ok  %s = %s (%s)\n", safeText(c.Text), safeText(evidence(c)), how)
+		}
+		for _, b := range v.Verified {
+			fmt.Fprintf(std.out, "  %s: %s\n", safeText(b.Question), safeText(b.String()))
 		}
 		for _, u := range v.Unresolved {
 			fmt.Fprintf(std.out, "  ??  %s: %s\n", safeText(u.Text), safeText(u.Reason))

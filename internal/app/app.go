@@ -6,7 +6,6 @@ package app
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -16,6 +15,7 @@ import (
 	"slices"
 	"sync/atomic"
 	"syscall"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -32,6 +32,7 @@ import (
 	"github.com/footnotehq/footnote/internal/module"
 	"github.com/footnotehq/footnote/internal/plainfile"
 	"github.com/footnotehq/footnote/internal/telemetry"
+	"github.com/footnotehq/footnote/knowledge"
 	"github.com/footnotehq/footnote/ledger"
 	"github.com/footnotehq/footnote/ledger/usage"
 	"github.com/footnotehq/footnote/model"
@@ -59,7 +60,10 @@ type App struct {
 	sources     sources          // the configured ones
 	rowsPerUser bool             // one of their engines has RowsPerUser
 	catalog     *catalog.Catalog
-	access      *access.Rules // nil: everyone may use everything
+	knowledge   *knowledge.Watcher      // nil when no context folder is configured
+	checkable   atomic.Pointer[sources] // what a new version of the context is checked against; nil: not open yet
+	verifies    bool                    // the context had verified queries at the start
+	access      *access.Rules           // nil: everyone may use everything
 	usage       *usage.Totals
 	ledger      *ledger.Ledger
 	cache       *cache.Cache // results of tools; nil when caching is off
@@ -79,6 +83,8 @@ type App struct {
 	engine      *agent.Engine // nil when this process drives no runs
 	ring        *apikey.Ring  // the API keys in the store
 	opened      atomic.Pointer[opened]
+	now         func() time.Time // nil: the store's
+	wrap        func(model.Model) model.Model
 	inbox       audit.Inbox  // for the audit: what the log does not hold
 	audit       *audit.Audit // nil when this process drives no runs
 	closers     []func() error
@@ -94,6 +100,11 @@ type Options struct {
 	Modules []module.Module // the optional parts of the program
 	// Progress is called while files load; it may be nil.
 	Progress func(source, table string, rows int64)
+	// Wrap replaces the model, for tests of answers: by one that records its calls, or that replays them. The wrapped
+	// model writes no titles and summaries. It may be nil.
+	Wrap func(model.Model) model.Model
+	// Now is the clock of runs; default: that of the store.
+	Now func() time.Time
 	// Out receives the lines of the audit when log_output is stdout. If it is nil, they go to the audit file alone.
 	Out io.Writer
 }
@@ -116,7 +127,7 @@ func New(ctx context.Context, c config.Config, o Options) (*App, error) {
 // Open does the work of New for commands that drive no runs.
 func Open(ctx context.Context, c config.Config, o Options) (_ *App, err error) {
 	log, folder, how := cmp.Or(o.Logger, slog.New(slog.DiscardHandler)), o.Folder, o.File
-	a := &App{cfg: c, version: o.Version, out: o.Out, log: log, hub: hub.New()}
+	a := &App{cfg: c, version: o.Version, out: o.Out, log: log, hub: hub.New(), now: o.Now, wrap: o.Wrap}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, a.Close(ctx))
@@ -142,6 +153,9 @@ func Open(ctx context.Context, c config.Config, o Options) (_ *App, err error) {
 	}
 	a.children = newChildren(c)
 	a.onClose(a.children.close)
+	if err := a.openKnowledge(ctx); err != nil {
+		return nil, err
+	}
 	wait := a.beginSources(ctx, o.Progress) // most of a start waits for the sources, so they open beside the store
 	if a.store, err = OpenStore(ctx, c, folder, how, log); err != nil {
 		return nil, err
@@ -163,6 +177,9 @@ func Open(ctx context.Context, c config.Config, o Options) (_ *App, err error) {
 	if err := wait(); err != nil {
 		return nil, err
 	}
+	if err := a.checkKnowledge(ctx); err != nil {
+		return nil, err
+	}
 	if a.access, err = access.New(c.Access, a.sources.names()); err != nil {
 		return nil, err
 	}
@@ -171,6 +188,9 @@ func Open(ctx context.Context, c config.Config, o Options) (_ *App, err error) {
 		return nil, err
 	}
 	a.onClose(a.catalog.Close)
+	if err := a.openKnowledge(ctx); err != nil {
+		return nil, err
+	}
 	if err := a.openCache(folder); err != nil {
 		return nil, err
 	}
@@ -189,7 +209,10 @@ func Open(ctx context.Context, c config.Config, o Options) (_ *App, err error) {
 
 // drive creates the engine.
 func (a *App) drive(ctx context.Context) (err error) {
-	tracer := a.tracer(ctx)
+	tracer, now := a.tracer(ctx), a.now
+	if now == nil {
+		now = clock(a.store)
+	}
 	if err := a.openRelay(); err != nil {
 		return err
 	}
@@ -199,7 +222,7 @@ func (a *App) drive(ctx context.Context) (err error) {
 		Log:      a.store, Hub: a.hub, Assistants: a.assistants, Resolve: resolve, Budget: a.ledger,
 		Marks:   newMarks(a.cfg, a.metrics, a.log),
 		Metrics: watched{a.metrics, a.audit}, Tracer: tracer, Logger: a.log, Shared: shared(a.store),
-		Access: a.allowed(), Relay: a.publish(), Recall: a.cfg.Recall, Now: clock(a.store), Refused: a.refused,
+		Access: a.allowed(), Relay: a.publish(), Recall: a.cfg.Recall, Now: now, Refused: a.refused,
 	})
 	return err
 }
@@ -292,9 +315,17 @@ func (a *App) Close(ctx context.Context) error {
 // maxPrices is the maximum size of a price file, in bytes.
 const maxPrices = 16 << 20
 
-// connect creates the configured model.
+// connect creates the configured model, and wraps it.
 func (a *App) connect() error {
-	a.planner = offline.New(offline.Options{Catalog: a.catalog})
+	err := a.connectModel()
+	if err == nil && a.wrap != nil {
+		a.model = a.wrap(a.model)
+	}
+	return err
+}
+
+func (a *App) connectModel() error {
+	a.planner = offline.New(offline.Options{Catalog: a.catalog, Verified: a.verifiedQueries})
 	if a.cfg.Upstream == config.Offline {
 		a.model = a.planner
 		a.check = func(context.Context) error { return nil }
@@ -327,18 +358,20 @@ func (a *App) connect() error {
 // opening returns the frozen content of a new conversation: the rules, and the current schema. Conversations with the
 // same schema share the bytes. The opening names unavailable sources; opening returns an error only if none is
 // available.
-func (a *App) opening(ctx context.Context, p footnote.Principal, asked []string) (json.RawMessage, []string, error) {
+func (a *App) opening(ctx context.Context, p footnote.Principal, asked []string) (agent.Opening, error) {
 	ctx = footnote.WithPrincipal(ctx, p)
 	chosen, err := a.catalog.Choose(p, asked)
 	if err != nil {
-		return nil, nil, err
+		return agent.Opening{}, err
 	}
 	var described, unreadable []prompt.Source
 	var failures []error
-	version, known := "", true
+	words := a.words()
+	model := words.Prompt(p)
+	version, known := words.Digest+"\x00"+model+"\x00", true
 	schemas := a.readSchemas(ctx, chosen)
 	if ctx.Err() != nil {
-		return nil, nil, context.Cause(ctx)
+		return agent.Opening{}, context.Cause(ctx)
 	}
 	for i, name := range chosen {
 		dialect, s, err := schemas[i].dialect, schemas[i].schema, schemas[i].err
@@ -354,25 +387,25 @@ func (a *App) opening(ctx context.Context, p footnote.Principal, asked []string)
 		known = known && s.Version != ""
 	}
 	if len(failures) > 0 && len(described) == 0 {
-		return nil, nil, failures[0]
+		return agent.Opening{}, failures[0]
 	}
 	if last := a.opened.Load(); known && last != nil && last.version == version {
-		return last.system, last.names, nil
+		return last.Opening, nil
 	}
 	described = append(described, unreadable...)
 	names := make([]string, len(described))
 	for i, d := range described {
 		names[i] = d.Name
 	}
-	fresh := &opened{
-		version: version,
-		names:   names,
-		system: prompt.Blocks(prompt.Build(prompt.Options{
-			Sources: described, Charts: true, Results: a.calculator != nil,
+	fresh := &opened{version: version, Opening: agent.Opening{
+		System: prompt.Blocks(prompt.Build(prompt.Options{
+			Glossary: words.Glossary, Model: model, Sources: described, Charts: true, Results: a.calculator != nil,
+			Verified: a.verifies,
 		})),
-	}
+		Sources: names, Context: words.Digest,
+	}}
 	a.opened.Store(fresh)
-	return fresh.system, fresh.names, nil
+	return fresh.Opening, nil
 }
 
 // schemaResult is the schema of one source when a conversation begins, or the error of reading it.
@@ -416,8 +449,7 @@ func unavailable(err error) error {
 // opened caches the system prompt built for the current schema versions.
 type opened struct {
 	version string
-	names   []string
-	system  json.RawMessage
+	agent.Opening
 }
 
 // resolve finds the footnotes of an answer. It checks those that the model proposed, by marks or otherwise, like all

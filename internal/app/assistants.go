@@ -26,6 +26,7 @@ import (
 	"github.com/footnotehq/footnote/tool/query"
 	"github.com/footnotehq/footnote/tool/schema"
 	"github.com/footnotehq/footnote/tool/search"
+	"github.com/footnotehq/footnote/tool/verified"
 )
 
 // allAssistants returns the assistants of the process, the default one first.
@@ -57,7 +58,7 @@ func (a *App) allAssistants(ctx context.Context) ([]*agent.Assistant, error) {
 			as.Model = a.model
 		}
 		as.ModelName = a.cfg.Model
-		as.Titles = a.cfg.Upstream != config.Offline
+		as.Titles = a.cfg.Upstream != config.Offline && a.wrap == nil
 		as.Summaries = as.Titles
 		as.Created = time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC)
 	}
@@ -90,6 +91,11 @@ func (a *App) policy() agent.Policy {
 // analyst returns the assistant that answers from the sources.
 func (a *App) analyst(ctx context.Context) (*agent.Assistant, error) {
 	var tools []tool.Tool
+	if a.verifies {
+		tools = append(tools, verified.New(verified.Options{
+			Queries: a.verifiedQueries, Sources: a.catalog, Now: a.now,
+		}))
+	}
 	tools = append(tools, query.New(query.Options{Sources: a.catalog})...)
 	tools = append(tools, profile.New(profile.Options{Sources: a.catalog})...)
 	if a.calculator != nil {
@@ -133,12 +139,12 @@ func (a *App) explore() *agent.Assistant {
 // withoutSources returns the Opening of an assistant that has a fixed system prompt and no sources. A question about a
 // source gets the message refusal.
 func withoutSources(system json.RawMessage, refusal string) func(context.Context, footnote.Principal,
-	[]string) (json.RawMessage, []string, error) {
-	return func(_ context.Context, _ footnote.Principal, asked []string) (json.RawMessage, []string, error) {
+	[]string) (agent.Opening, error) {
+	return func(_ context.Context, _ footnote.Principal, asked []string) (agent.Opening, error) {
 		if len(asked) > 0 {
-			return nil, nil, footnote.Invalidf("%s", refusal)
+			return agent.Opening{}, footnote.Invalidf("%s", refusal)
 		}
-		return system, nil, nil
+		return agent.Opening{System: system}, nil
 	}
 }
 
@@ -194,10 +200,10 @@ func (a *App) Frame(ctx context.Context, name string, p footnote.Principal) (tra
 		if as.Name != cmp.Or(name, a.assistant.Name) {
 			continue
 		}
-		system, sources, err := as.Opening(ctx, p, nil)
+		frozen, err := as.Opening(ctx, p, nil)
 		tier := as.DefaultTier()
 		return transfer.Frame{
-			Assistant: as.Name, Sources: sources, System: system,
+			Assistant: as.Name, Sources: frozen.Sources, System: frozen.System, Context: frozen.Context,
 			Tools: agent.Freeze(as.Tools, as.Policy), Org: p.Org, User: p.User, Now: time.Now,
 			Choice: footnote.Choice{Model: tier.Model, Tier: tier.Name, Effort: tier.Effort},
 		}, err

@@ -7,6 +7,7 @@ import (
 	"github.com/KimMachineGun/automemlimit/memlimit"
 
 	"github.com/footnotehq/footnote/config"
+	"github.com/footnotehq/footnote/source"
 	"github.com/footnotehq/footnote/source/child"
 	"github.com/footnotehq/footnote/source/engines"
 	"github.com/footnotehq/footnote/tool/workspace"
@@ -35,6 +36,8 @@ type processes struct {
 	children
 	serve    *child.Pool
 	loadWait time.Duration // 0: up to the load timeout
+	// hiding returns what is hidden of a source; nil hides nothing.
+	hiding func(source string) source.Hiding
 }
 
 func newChildren(c config.Config) children {

@@ -16,6 +16,7 @@ import (
 	"github.com/footnotehq/footnote/config"
 	"github.com/footnotehq/footnote/httpapi"
 	"github.com/footnotehq/footnote/internal/access"
+	"github.com/footnotehq/footnote/knowledge/verified"
 	"github.com/footnotehq/footnote/source"
 	"github.com/footnotehq/footnote/source/catalog"
 	"github.com/footnotehq/footnote/tool/profile"
@@ -313,11 +314,28 @@ func (d data) Suggest(ctx context.Context, p footnote.Principal, name string, n 
 		if _, _, err := d.find(ctx, p, name); err != nil {
 			return nil, err
 		}
-		return d.planner.Suggest(ctx, name, n)
+		return d.withVerified(p, []string{name}, n)(d.planner.Suggest(ctx, name, n))
 	}
 	names, err := d.catalog.Choose(p, nil)
 	if err != nil || len(names) == 0 {
 		return nil, err
 	}
-	return d.planner.SuggestAmong(ctx, names, n)
+	return d.withVerified(p, names, n)(d.planner.SuggestAmong(ctx, names, n))
+}
+
+// withVerified returns a function that puts verified questions before other suggestions. They fill at most half of the
+// n places.
+func (d data) withVerified(p footnote.Principal, sources []string, n int) func([]string, error) ([]string, error) {
+	return func(others []string, err error) ([]string, error) {
+		if err != nil || !d.verifies {
+			return others, err
+		}
+		list := d.verifiedQueries().Questions(verified.Caller{Roles: p.Roles, Sources: sources, Now: time.Now()}, n/2)
+		for _, q := range others {
+			if len(list) < n && !slices.Contains(list, q) {
+				list = append(list, q)
+			}
+		}
+		return list, nil
+	}
 }

@@ -67,6 +67,7 @@ func Doctor(ctx context.Context, c config.Config, o DoctorOptions) *doctor.Repor
 	within(checkModel)
 	checkTraces(c, r)
 	checkSources(ctx, c, r, o)
+	within(checkVerified)
 	for _, m := range o.Modules {
 		m.Check(ctx, c, r)
 	}
@@ -170,6 +171,7 @@ func checkTraces(c config.Config, r *doctor.Report) {
 func checkSources(ctx context.Context, c config.Config, r *doctor.Report, o DoctorOptions) {
 	if len(c.Sources) == 0 {
 		r.Warn("sources", "none; name one with --source or FOOTNOTE_SOURCES")
+		checkContext(ctx, c, nil, r)
 		return
 	}
 	if err := checkSearchSources(c); err != nil {
@@ -178,14 +180,22 @@ func checkSources(ctx context.Context, c config.Config, r *doctor.Report, o Doct
 	children := newChildren(c)
 	defer children.close()
 	p := children.configured()
+	all := sources{}
 	for _, name := range slices.Sorted(maps.Keys(c.Sources)) {
-		if !r.Skips(ctx, "source "+name, c.Sources[name], "") {
-			checkSource(ctx, c, name, p, r, o)
+		if r.Skips(ctx, "source "+name, c.Sources[name], "") {
+			continue
+		}
+		if src := checkSource(ctx, c, name, p, r, o); src != nil {
+			all[name] = src
 		}
 	}
+	checkContext(ctx, c, all, r)
+	_ = all.close() // they were only read
 }
 
-func checkSource(ctx context.Context, c config.Config, name string, p processes, r *doctor.Report, o DoctorOptions) {
+// checkSource opens and checks a source, and returns it. It returns nil if the source cannot be opened.
+func checkSource(ctx context.Context, c config.Config, name string, p processes, r *doctor.Report,
+	o DoctorOptions) source.Source {
 	what := "source " + name
 	err := checkNotStore(name, c.Sources[name], DataFile(c, ""))
 	var src source.Source
@@ -195,9 +205,8 @@ func checkSource(ctx context.Context, c config.Config, name string, p processes,
 	}
 	if err != nil {
 		r.Fail(what, err.Error())
-		return
+		return nil
 	}
-	defer src.Close()
 	r.OK(what, "opened as "+src.Dialect().Name)
 	checkSchema(ctx, what, src, r)
 	switch err := src.Probe(ctx); {
@@ -223,6 +232,7 @@ func checkSource(ctx context.Context, c config.Config, name string, p processes,
 			r.OK(what, "confined: "+st.Confinement.String())
 		}
 	}
+	return src
 }
 
 // maxNotedTables limits how many tables of a source get notes.

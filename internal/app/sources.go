@@ -152,9 +152,11 @@ func openSources(ctx context.Context, c config.Config, p processes, log *slog.Lo
 func (a *App) beginSources(ctx context.Context, progress func(source, table string, rows int64)) (wait func() error) {
 	ctx, cancel := context.WithCancel(ctx)
 	c, done := a.cfg, make(chan error, 1)
+	running := a.children.configured()
+	running.hiding = a.hiding(c)
 	go func() {
 		var err error
-		a.sources, a.rowsPerUser, err = openSources(ctx, c, a.children.configured(), a.log, progress)
+		a.sources, a.rowsPerUser, err = openSources(ctx, c, running, a.log, progress)
 		done <- err
 	}()
 	wait = sync.OnceValue(func() error { return <-done })
@@ -204,6 +206,9 @@ func openSource(ctx context.Context, c config.Config, name, where string, filter
 		Pool: p.serve, LoadPool: p.loads, LoadMemory: c.Limits.LoadMemory, LoadWait: p.loadWait, Budget: p.budget,
 		Logger: log,
 	}
+	if p.hiding != nil {
+		o.Hiding = p.hiding(name)
+	}
 	if progress != nil {
 		o.Progress = func(table string, rows int64) { progress(name, table, rows) }
 	}
@@ -221,7 +226,11 @@ func queryLimits(c config.Config) source.Limits {
 // closes it and ends the processes that it uses.
 func OpenSource(ctx context.Context, c config.Config, o Options) (_ source.Source, close func() error, err error) {
 	children := newChildren(c)
-	all, _, err := openSources(ctx, c, children.configured(), o.Logger, o.Progress)
+	p := children.configured()
+	if p.hiding, err = hidingOf(c); err != nil {
+		return nil, nil, errors.Join(err, children.close())
+	}
+	all, _, err := openSources(ctx, c, p, o.Logger, o.Progress)
 	if err != nil {
 		return nil, nil, errors.Join(err, children.close())
 	}
@@ -240,6 +249,12 @@ func DemoShop(ctx context.Context, data string) (map[string]string, error) {
 		}
 	}
 	return map[string]string{"shop": path}, nil
+}
+
+// DemoContext returns the folder with what the demo shop says about its data, and writes it if it is missing.
+func DemoContext(data string) (string, error) {
+	folder := filepath.Join(data, "context")
+	return folder, demo.WriteContext(folder)
 }
 
 // DemoWorkspaces creates the demo's folder for workspaces in a data folder, and the files that new workspaces start

@@ -37,6 +37,8 @@ type chart struct {
 	Y      []string `json:"y"`
 	Series string   `json:"series"`
 	Title  string   `json:"title"`
+	// Unit is that of the figures, from the company's context.
+	Unit string `json:"-"`
 }
 
 // percentNames matches names of percent columns; the app uses the same rule.
@@ -44,8 +46,12 @@ var percentNames = regexp.MustCompile(`(?i)(^|_|\s)(percent|pct|percentage)$`)
 
 // unit returns the unit to print after each figure of the chart.
 func (c chart) unit() string {
-	if percentNames.MatchString(c.Y[0]) {
+	_, money := currency.Of(c.Unit)
+	switch {
+	case c.Unit == "%" || c.Unit == "" && percentNames.MatchString(c.Y[0]):
 		return "%"
+	case c.Unit != "" && !money:
+		return " " + template.HTMLEscapeString(short(c.Unit, 20))
 	}
 	return ""
 }
@@ -67,6 +73,9 @@ func (d *document) draw(raw json.RawMessage) template.HTML {
 	result := d.shown(c.Result)
 	if result == nil || result.Left > 0 || result.Truncated {
 		return ""
+	}
+	if y := slices.Index(result.Columns, c.Y[0]); y >= 0 {
+		c.Unit = result.Units[y]
 	}
 	points, negative := result.points(c)
 	switch {
@@ -202,7 +211,11 @@ func niceStep(want float64) float64 {
 
 // amount formats a figure of the chart, with its currency.
 func (c chart) amount(v float64, decimals int) string {
-	return currency.Sign(grouped(v, decimals), currency.InName(c.Y[0]))
+	code := currency.InName(c.Y[0])
+	if c.Unit != "" {
+		code = c.Unit
+	}
+	return currency.Sign(grouped(v, decimals), code)
 }
 
 // grouped formats a number with commas and at most the given decimals.

@@ -68,6 +68,7 @@ type answer struct {
 	Text, Chart template.HTML
 	Footnotes   []note
 	Open        []string // numbers without a footnote
+	Verified    []footnote.VerifiedResult
 }
 
 // note is a footnote: its text and its target.
@@ -80,11 +81,13 @@ type note struct {
 
 type shownResult struct {
 	ID, Source, SQL, By string
+	Verified            *footnote.Verified
 	Count               int
 	Left                int // number of rows not shown
 	Truncated           bool
 	Columns             []string
-	Nums                []bool // whether each column holds figures
+	Units               []string // of the columns, or ""
+	Nums                []bool   // whether each column holds figures
 	Rows                [][]shownCell
 	raw                 [][]any
 }
@@ -93,6 +96,9 @@ type shownResult struct {
 func (r *shownResult) Head() []shownCell {
 	head := make([]shownCell, len(r.Columns))
 	for i, name := range r.Columns {
+		if unit := r.Units[i]; unit != "" {
+			name += " (" + short(unit, 40) + ")"
+		}
 		head[i] = shownCell{Text: name, Num: r.Nums[i]}
 	}
 	return head
@@ -187,13 +193,13 @@ func (d *document) result(res footnote.StoredResult, by string) error {
 	}
 	shown := &shownResult{
 		ID: res.ID, Source: res.Source, SQL: res.SQL, By: by, Count: res.RowCount, Left: res.RowCount - len(rows),
-		Truncated: res.Truncated, raw: rows,
+		Truncated: res.Truncated, Verified: res.Verified, raw: rows,
 	}
 	if shown.Source == "client" {
 		shown.Source = "in the browser"
 	}
 	for _, c := range res.Columns {
-		shown.Columns = append(shown.Columns, c.Name)
+		shown.Columns, shown.Units = append(shown.Columns, c.Name), append(shown.Units, c.Unit)
 		shown.Nums = append(shown.Nums,
 			c.Kind == footnote.KindInteger || c.Kind == footnote.KindNumber || c.Kind == footnote.KindDecimal)
 	}
@@ -276,6 +282,7 @@ func (d *document) answer(seq int64, b footnote.Answered) *answer {
 	}
 	a.Text = render(b.Text, marks)
 	a.Chart = d.draw(b.Chart)
+	a.Verified = b.Verified
 	return a
 }
 

@@ -67,6 +67,7 @@ type sheet struct {
 	date, time int // styles
 	rows       int
 	cells      []any
+	numbers    []int // styles of the columns, or 0
 }
 
 func newSheet(file *excelize.File, number int, t Table) (*sheet, error) {
@@ -92,12 +93,38 @@ func newSheet(file *excelize.File, number int, t Table) (*sheet, error) {
 	for i, c := range t.Columns {
 		s.cells[i] = excelize.Cell{StyleID: bold, Value: t.inert(c.Name)}
 	}
+	if s.numbers, err = numberStyles(file, t.Columns); err != nil {
+		return nil, err
+	}
 	if err := out.SetPanes(&excelize.Panes{
 		Freeze: true, YSplit: 1, TopLeftCell: "A2", ActivePane: "bottomLeft",
 	}); err != nil {
 		return nil, err
 	}
 	return s, out.SetRow("A1", s.cells)
+}
+
+// numberStyles returns the styles of the columns with a unit or a format, and 0 for the others.
+func numberStyles(file *excelize.File, columns []footnote.Column) ([]int, error) {
+	styles := make([]int, len(columns))
+	for i, c := range columns {
+		pattern := c.Format
+		if c.Unit == "" && pattern == "" {
+			continue
+		}
+		if pattern == "" {
+			pattern = "General"
+		}
+		if c.Unit != "" && !strings.HasSuffix(pattern, "%") {
+			pattern += ` "` + strings.ReplaceAll(c.Unit, `"`, "") + `"`
+		}
+		style, err := file.NewStyle(&excelize.Style{CustomNumFmt: &pattern})
+		if err != nil {
+			return nil, fmt.Errorf("format the column %s: %w", c.Name, err)
+		}
+		styles[i] = style
+	}
+	return styles, nil
 }
 
 func (s *sheet) end() error {
@@ -111,6 +138,12 @@ func (s *sheet) add(row []any) error {
 	s.rows++
 	for i, c := range s.table.Columns {
 		s.cells[i] = s.cell(at(row, i), c.Kind)
+		if style := s.numbers[i]; style != 0 {
+			switch v := s.cells[i].(type) {
+			case int64, float64:
+				s.cells[i] = excelize.Cell{StyleID: style, Value: v}
+			}
+		}
 	}
 	return s.out.SetRow("A"+strconv.Itoa(s.rows+1), s.cells)
 }

@@ -72,13 +72,32 @@ func (t Table) JSON() string {
 		notes = append(notes, "The query gave no rows.")
 	}
 	return string(JSON(struct {
-		Result    string          `json:"result"`
-		Columns   json.RawMessage `json:"columns"`
-		Rows      json.RawMessage `json:"rows"`
-		RowCount  int             `json:"row_count"`
-		Truncated bool            `json:"truncated"`
-		Note      string          `json:"note,omitempty"`
-	}{t.ID, head, rows, all, shown < all || t.Result.Truncated, strings.Join(notes, " ")}))
+		Result    string            `json:"result"`
+		Columns   json.RawMessage   `json:"columns"`
+		Units     map[string]string `json:"units,omitempty"` // by column
+		Rows      json.RawMessage   `json:"rows"`
+		RowCount  int               `json:"row_count"`
+		Truncated bool              `json:"truncated"`
+		Note      string            `json:"note,omitempty"`
+	}{
+		t.ID, head, units(t.Result.Columns[:len(columns)]), rows, all, shown < all || t.Result.Truncated,
+		strings.Join(notes, " "),
+	}))
+}
+
+// units returns the units of columns that have one.
+func units(columns []footnote.Column) map[string]string {
+	var list map[string]string
+	for _, c := range columns {
+		if c.Unit == "" {
+			continue
+		}
+		if list == nil {
+			list = map[string]string{}
+		}
+		list[c.Name], _ = Clip(c.Unit, 40)
+	}
+	return list
 }
 
 // firstCells cuts the first n rows to their first width cells.

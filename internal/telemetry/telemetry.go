@@ -36,6 +36,7 @@ type Metrics struct {
 	marks                                                                          *prometheus.CounterVec
 	repairs, damage                                                                prometheus.Counter
 	streams                                                                        *prometheus.GaugeVec
+	contextFault                                                                   prometheus.Gauge
 }
 
 // New returns the metrics. Answers that take at least slow count as slow; 0 counts none.
@@ -86,7 +87,17 @@ func New(slow time.Duration) *Metrics {
 	m.streams = make.NewGaugeVec(prometheus.GaugeOpts{
 		Name: "footnote_open_streams", Help: "Streams that are open now, by protocol.",
 	}, []string{"door"})
+	m.contextFault = make.NewGauge(prometheus.GaugeOpts{
+		Name: "footnote_context_faulty", Help: "1 if the context folder is faulty, so that an older version is in use.",
+	})
 	return m
+}
+
+// ContextFaulty records whether the context folder is faulty.
+func (m *Metrics) ContextFaulty(yes bool) {
+	if m.contextFault.Set(0); yes {
+		m.contextFault.Set(1)
+	}
 }
 
 // Handler serves GET /metrics.

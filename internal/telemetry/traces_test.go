@@ -124,8 +124,8 @@ func serve(t *testing.T, log store.Store, c *otlpCollector, content bool, model 
 		LeaseTTL: 200 * time.Millisecond, Assistants: []*agent.Assistant{{
 			Name: "analyst", ModelName: "claude-x", Model: model, Tools: []tool.Tool{query, page},
 			Policy: agent.Policy{Approve: []string{"*"}},
-			Opening: func(context.Context, footnote.Principal, []string) (json.RawMessage, []string, error) {
-				return json.RawMessage(`[]`), nil, nil
+			Opening: func(context.Context, footnote.Principal, []string) (agent.Opening, error) {
+				return agent.Opening{System: json.RawMessage(`[]`)}, nil
 			}}}})
 	if err != nil {
 		t.Fatal(err)

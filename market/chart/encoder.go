@@ -21,11 +21,12 @@ type Options struct {
 // once the run waits for them, because by then each has been validated. It is done when the run is over, not
 // while the run waits.
 type Encoder struct {
-	opt    Options
-	client map[string]bool // tools that the client runs, by name
-	calls  map[string]call
-	model  string
-	cites  []footnote.Cite
+	opt      Options
+	client   map[string]bool // tools that the client runs, by name
+	calls    map[string]call
+	model    string
+	cites    []footnote.Cite
+	verified []footnote.VerifiedResult
 
 	begun     bool
 	step      int  // newest complete step
@@ -126,7 +127,7 @@ func (e *Encoder) Event(dst []byte, ev footnote.Event) []byte {
 	case footnote.RunParked:
 		return e.parked(dst, b)
 	case footnote.Answered:
-		e.cites = b.Cites
+		e.cites, e.verified = b.Cites, b.Verified
 	case footnote.RunFinished:
 		return e.finish(dst, b.Reason, b.Usage, b.Cost)
 	case footnote.RunStopped, footnote.RunFailed:
@@ -221,7 +222,9 @@ func (e *Encoder) finish(dst []byte, reason string, u footnote.Usage, c footnote
 		Model          string          `json:"model,omitempty"`
 		StopReason     string          `json:"stopReason"`
 		Footnotes      []footnote.Cite `json:"footnotes,omitempty"`
-	}{usageOf(u, c), e.opt.Conversation, e.model, reason, e.cites})
+
+		Verified []footnote.VerifiedResult `json:"verified,omitempty"`
+	}{usageOf(u, c), e.opt.Conversation, e.model, reason, e.cites, e.verified})
 }
 
 // failed ends the stream. If it has not begun, the response gets the HTTP status of the error.

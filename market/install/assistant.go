@@ -3,7 +3,6 @@ package install
 import (
 	"context"
 	_ "embed"
-	"encoding/json"
 	"net/http"
 
 	"github.com/footnotehq/footnote"
@@ -69,11 +68,11 @@ func chartAnalyst(e module.Env, m market.Market, boards *board.Boards, prices *d
 	as := &agent.Assistant{
 		Name: chart.Assistant, Title: "Chart analyst",
 		Description: "Reads a market, and draws on your chart with reasons.",
-		Opening: func(_ context.Context, _ footnote.Principal, asked []string) (json.RawMessage, []string, error) {
+		Opening: func(_ context.Context, _ footnote.Principal, asked []string) (agent.Opening, error) {
 			if len(asked) > 0 {
-				return nil, nil, footnote.Invalidf("The assistant chart reads a market and has no sources.")
+				return agent.Opening{}, footnote.Invalidf("The assistant chart reads a market and has no sources.")
 			}
-			return system, nil, nil
+			return agent.Opening{System: system}, nil
 		},
 	}
 	if m == nil {

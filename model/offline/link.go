@@ -90,6 +90,12 @@ func (ps *parser) linkTables(i int) []item {
 func (ps *parser) matchTable(t *table, i int) item {
 	n := len(t.words)
 	it := item{kind: itTable, lo: i, tables: []*table{t}}
+	for _, name := range t.also {
+		if ps.sayAny([][]string{name}, i, len(name)) {
+			it.hi, it.score = i+len(name), 60
+			return it
+		}
+	}
 	if n > 0 && i+n <= len(ps.ws) {
 		best := 3
 		for k, name := range t.words {
@@ -204,8 +210,26 @@ func (ps *parser) matchLeading(i int) item {
 	return it
 }
 
+// sayAny reports whether the words [i, i+n) are one of some names.
+func (ps *parser) sayAny(names [][]string, i, n int) bool {
+	return slices.ContainsFunc(names, func(name []string) bool {
+		if len(name) != n || i+n > len(ps.ws) {
+			return false
+		}
+		for k, word := range name {
+			if matchWord(ps.ws[i+k], word) < 2 {
+				return false
+			}
+		}
+		return true
+	})
+}
+
 // matchColumn scores the words [i, i+n) as a column's name.
 func (ps *parser) matchColumn(c *column, i, n int) (score int, partial bool) {
+	if ps.sayAny(c.also, i, n) {
+		return 61, false // the company says so, which is more than a table of that name
+	}
 	if c.role == roleKey && !(n > 1 && ps.ws[i+n-1].sing == "id") {
 		return 0, false
 	}

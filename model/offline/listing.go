@@ -82,7 +82,7 @@ func (w *Writer) writeTable(res Result, pl *plan, last bool) {
 	w.Text("|\n" + strings.Repeat("| --- ", cols) + "|\n")
 	for r := from; r < to; r++ {
 		for c := range cols {
-			measure := pl != nil &&
+			measure := pl == nil && hasDecimals(res, c) || pl != nil &&
 				(pl.kind == kindAggregate && c >= len(pl.dims) || pl.kind == kindList && pl.isMeasure(res.Columns[c]))
 			w.Text("| ")
 			w.Cell(res, r, c, measure, pl != nil && pl.kind == kindAggregate && pl.share)

@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/knowledge/verified"
 	"github.com/footnotehq/footnote/model"
 	"github.com/footnotehq/footnote/source"
 )
@@ -34,6 +35,8 @@ type Catalog interface {
 // Options configure a planner.
 type Options struct {
 	Catalog Catalog // required
+	// Verified returns the current verified queries; nil: there are none.
+	Verified func() *verified.Set
 }
 
 // Planner implements model.Model. It may be used by many runs at once.
@@ -60,7 +63,8 @@ func New(o Options) *Planner {
 const stepTime = 20 * time.Second
 
 // Step answers the last question of the history: with a call of run_query, then perhaps one of show_chart, then with
-// text. A search for words becomes a call of search_database, if that tool is offered.
+// text. A wording of a verified query becomes a call of verified_query, and a search for words one of search_database,
+// if these tools are offered.
 func (pn *Planner) Step(ctx context.Context, req model.Request, live model.Live) (model.Reply, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, stepTime, errSlow)
 	defer cancel()
@@ -98,6 +102,9 @@ func (pn *Planner) step(ctx context.Context, req model.Request) (Answer, error) 
 	h := ReadHistory(req.Messages)
 	if len(req.Sources) == 0 {
 		return Answer{Text: ShortTitle(h.Last())}, nil
+	}
+	if a, ok := pn.verified(req, h); ok {
+		return a, nil
 	}
 	if a, ok := h.search(req); ok {
 		return a, nil

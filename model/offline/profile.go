@@ -52,6 +52,7 @@ type table struct {
 	label   []*column // columns that name a row
 	parents []edge
 	rows    int64
+	also    [][]string // the words of other names that the company has for it
 }
 
 // edge is a reference from a table to a row of another table.
@@ -87,11 +88,12 @@ type column struct {
 	values     []string
 	epoch      int64 // a date kept as a count since 1970: 1 of seconds, 1000 of milliseconds
 	fk         bool
-	intBool    bool   // a boolean kept as 0 and 1
-	yes        string // of a boolean kept as texts: the one that means yes
-	year       bool   // whole numbers that are years
-	signed     bool   // numbers below and above 0
-	currency   string // the ISO code of the currency that its name or its comment names
+	intBool    bool       // a boolean kept as 0 and 1
+	yes        string     // of a boolean kept as texts: the one that means yes
+	year       bool       // whole numbers that are years
+	signed     bool       // numbers below and above 0
+	currency   string     // the ISO code of the currency that its name, its comment or the company names
+	also       [][]string // the words of other names that the company has for it
 }
 
 // value is one text found in the data.
@@ -231,13 +233,15 @@ func newProfile(ctx context.Context, name string, src source.Source) (*profile, 
 }
 
 func newTable(p *profile, st source.Table) *table {
-	t := &table{p: p, schema: st, name: st.Name, words: splitName(st.Name), rows: max(st.Rows, 0)}
+	t := &table{p: p, schema: st, name: st.Name, words: splitName(st.Name), rows: max(st.Rows, 0),
+		also: namesOf(st.Synonyms)}
 	for i, sc := range st.Columns {
 		if i == profileColumns {
 			break
 		}
 		c := &column{t: t, name: sc.Name, kind: sc.Kind, core: coreName(sc.Name), nullable: true, declared: sc.Nullable,
-			currency: cmp.Or(currency.InName(sc.Name), currency.InText(sc.Comment))}
+			currency: cmp.Or(known(sc.Unit), currency.InName(sc.Name), currency.InText(sc.Comment)),
+			also:     namesOf(sc.Synonyms)}
 		core := splitName(c.core)
 		for k, w := range splitName(sc.Name) {
 			if optionalWords[w] || k >= len(core) || len(w) == 1 && len(core) > 1 {
@@ -249,6 +253,16 @@ func newTable(p *profile, st source.Table) *table {
 		t.cols = append(t.cols, c)
 	}
 	return t
+}
+
+// namesOf returns the words of names.
+func namesOf(names []string) (list [][]string) {
+	for _, n := range names {
+		if words := splitName(n); len(words) > 0 {
+			list = append(list, words)
+		}
+	}
+	return list
 }
 
 // scan counts the values in a table's columns. Whatever cannot be counted in time stays unknown; the planner then knows
@@ -664,8 +678,10 @@ func (p *profile) index() {
 	for _, t := range p.tables {
 		p.addWords(t.words...)
 		p.addWords(t.nouns...)
+		p.addWords(slices.Concat(t.also...)...)
 		for _, c := range t.cols {
 			p.addWords(c.words...)
+			p.addWords(slices.Concat(c.also...)...)
 			if c.role == roleBool {
 				continue // its values are not words
 			}

@@ -140,28 +140,32 @@ func timeOf(t time.Time) string {
 type Footnotes struct {
 	Footnotes  []footnote.Cite       `json:"footnotes"`
 	Unresolved []footnote.Unresolved `json:"unresolved,omitempty"`
+	// Verified lists the results behind the answer that verified queries returned.
+	Verified []footnote.VerifiedResult `json:"verified,omitempty"`
 }
 
 func footnotesOf(a footnote.Answered) (f Footnotes) {
 	f.Footnotes, f.Unresolved = protocol.UTF16(a)
+	f.Verified = a.Verified
 	return f
 }
 
 // Result is the data of a data-result part: the result of a query without its rows.
 type Result struct {
-	ID         string            `json:"id"`
-	ToolCallID string            `json:"toolCallId"`
-	Source     string            `json:"source,omitempty"`
-	SQL        string            `json:"sql,omitempty"`
-	Columns    []footnote.Column `json:"columns"`
-	RowCount   int               `json:"rowCount"`
-	Truncated  bool              `json:"truncated"`
+	ID         string             `json:"id"`
+	ToolCallID string             `json:"toolCallId"`
+	Source     string             `json:"source,omitempty"`
+	SQL        string             `json:"sql,omitempty"`
+	Columns    []footnote.Column  `json:"columns"`
+	RowCount   int                `json:"rowCount"`
+	Truncated  bool               `json:"truncated"`
+	Verified   *footnote.Verified `json:"verified,omitempty"`
 }
 
 func resultOf(call string, r footnote.StoredResult) Result {
 	return Result{
 		ID: r.ID, ToolCallID: call, Source: r.Source, SQL: r.SQL, Columns: append([]footnote.Column{}, r.Columns...),
-		RowCount: r.RowCount, Truncated: r.Truncated,
+		RowCount: r.RowCount, Truncated: r.Truncated, Verified: r.Verified,
 	}
 }
 

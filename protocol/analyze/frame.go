@@ -69,6 +69,8 @@ type Answer struct {
 	SQL        []string              `json:"sql"`
 	Footnotes  []footnote.Cite       `json:"footnotes"` // Start and End count UTF-16 units
 	Unresolved []footnote.Unresolved `json:"unresolved,omitempty"`
+	// Verified lists the results behind the answer that verified queries returned.
+	Verified []footnote.VerifiedResult `json:"verified,omitempty"`
 }
 
 // answer returns the analysis of a finished run.
@@ -77,6 +79,7 @@ func (e *Encoder) answer(b footnote.Answered) *Answer {
 		Answer: b.Text, ChartType: "table", Columns: []footnote.Column{}, Rows: json.RawMessage("[]"), SQL: []string{},
 	}
 	a.Footnotes, a.Unresolved = protocol.UTF16(b)
+	a.Verified = b.Verified
 	for _, r := range e.results {
 		if r.SQL != "" {
 			a.SQL = append(a.SQL, r.SQL)

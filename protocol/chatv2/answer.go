@@ -22,6 +22,8 @@ type Response struct {
 	// does.
 	Footnotes  []footnote.Cite       `json:"footnotes"`
 	Unresolved []footnote.Unresolved `json:"unresolved,omitempty"`
+	// Verified lists the results behind the answer that verified queries returned.
+	Verified []footnote.VerifiedResult `json:"verified,omitempty"`
 }
 
 // Part is a piece of an answer, in order of appearance.
@@ -124,6 +126,7 @@ func (c *Collector) message(m footnote.AssistantMessage) {
 func (c *Collector) answered(a footnote.Answered) {
 	c.res.Text = a.Text
 	c.res.Footnotes, c.res.Unresolved = protocol.UTF16(a)
+	c.res.Verified = a.Verified
 }
 
 func (c *Collector) end(reason string, u footnote.Usage, millis int64) {

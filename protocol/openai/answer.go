@@ -66,10 +66,11 @@ func appendUsage(dst []byte, u footnote.Usage) []byte {
 // notes is the value of the vendor key with an answer's footnotes. Offsets are bytes in the content that the
 // client received; if the answer is not part of it, they are bytes in Text, which is then set.
 type notes struct {
-	Text       string                `json:"text,omitempty"`
-	Cites      []footnote.Cite       `json:"cites"`
-	Unresolved []footnote.Unresolved `json:"unresolved,omitempty"`
-	Chart      json.RawMessage       `json:"chart,omitempty"`
+	Text       string                    `json:"text,omitempty"`
+	Cites      []footnote.Cite           `json:"cites"`
+	Unresolved []footnote.Unresolved     `json:"unresolved,omitempty"`
+	Chart      json.RawMessage           `json:"chart,omitempty"`
+	Verified   []footnote.VerifiedResult `json:"verified,omitempty"`
 }
 
 // appendNotes appends the key and its value, preceded by a comma. all is the run's whole text, and shown is
@@ -78,7 +79,7 @@ func appendNotes(dst []byte, a *footnote.Answered, all []byte, shown int) []byte
 	if a == nil {
 		return dst
 	}
-	n := notes{Cites: []footnote.Cite{}}
+	n := notes{Cites: []footnote.Cite{}, Verified: a.Verified}
 	if string(a.Chart) != "null" {
 		n.Chart = a.Chart
 	}

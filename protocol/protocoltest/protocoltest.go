@@ -47,8 +47,9 @@ func New(t *testing.T, o Options) *httpapi.Server {
 	live := hub.New()
 	engine, err := agent.New(agent.Options{Log: o.Log, Hub: live, Assistants: []*agent.Assistant{{
 		Name: "analyst", Aliases: []string{"claude-da/analyst"}, Model: o.Model, ModelName: o.ModelName, Tools: o.Tools,
-		Opening: func(context.Context, footnote.Principal, []string) (json.RawMessage, []string, error) {
-			return json.RawMessage(`[{"type":"text","text":"You are a test."}]`), []string{"shop"}, nil
+		Opening: func(context.Context, footnote.Principal, []string) (agent.Opening, error) {
+			system := json.RawMessage(`[{"type":"text","text":"You are a test."}]`)
+			return agent.Opening{System: system, Sources: []string{"shop"}}, nil
 		},
 	}}})
 	if err != nil {

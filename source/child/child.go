@@ -139,6 +139,10 @@ type Options struct {
 	Config func() (any, error)
 	// Filters limit the rows that a principal sees; nil filters nothing. The engine reads a query's with Conditions.
 	Filters *rowfilter.Rules
+	// Hiding decides which columns a principal must not see; nil hides none. The engine reads those of a query with
+	// source.HiddenIn. The config must tell the engine whether Hiding.Any holds; when that changes, the next query gets
+	// a new child.
+	Hiding source.Hiding
 	// Limits bound every query; zero fields take source.DefaultLimits.
 	Limits source.Limits
 	// Concurrency limits how many queries run at once; the others wait. The default is the constant of that name.

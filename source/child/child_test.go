@@ -557,7 +557,7 @@ func FuzzFrames(f *testing.F) {
 		SQL:    "SELECT 1",
 		Args:   []any{"a"},
 		Limits: source.DefaultLimits(),
-	}, rowfilter.Conditions{"orders": "org = 'acme'"})
+	}, rowfilter.Conditions{"orders": "org = 'acme'"}, source.Hidden{{Table: "staff", Columns: []string{"salary"}}})
 	f.Add(q)
 	f.Fuzz(func(t *testing.T, b []byte) {
 		if row, rest, err := takeRow(b); err == nil {

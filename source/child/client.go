@@ -58,12 +58,22 @@ func (c *Client) Schema(ctx context.Context) (source.Schema, error) {
 	if err != nil {
 		return source.Schema{}, err
 	}
+	hidden := source.HiddenFrom(ctx, c.opts.Hiding)
+	version = withDigest(version, source.DigestFrom(ctx, c.opts.Hiding))
 	s, err := c.schema.get(version, func() (s source.Schema, err error) {
-		err = c.call(ctx, c.ownTime(), "schema", nil, &s)
-		return s, err
+		err = c.callWith(ctx, c.ownTime(), request{Method: "schema", Hidden: hidden}, &s)
+		return source.Described(ctx, c.opts.Hiding, s), err
 	})
 	s.Version += c.visible(ctx)
 	return s, err
+}
+
+// withDigest adds what is hidden and said about a source to a version. An unknown version stays unknown.
+func withDigest(version, digest string) string {
+	if version != "" && digest != "" {
+		version += " with " + digest
+	}
+	return version
 }
 
 // visible identifies the rows that the principal may see, as a part of a version.
@@ -84,7 +94,7 @@ const ownTime = 90 * time.Second
 func (c *Client) Version(ctx context.Context) (string, error) {
 	v, err := c.version(ctx)
 	if err == nil {
-		v += c.visible(ctx)
+		v = withDigest(v, source.DigestFrom(ctx, c.opts.Hiding)) + c.visible(ctx)
 	}
 	return v, err
 }
@@ -182,8 +192,9 @@ func (c *Client) acquire(ctx context.Context) (*process, error) {
 	if closed {
 		return nil, errClosed
 	}
+	hides := c.opts.Hiding != nil && c.opts.Hiding.Any()
 	if p != nil {
-		if c.opts.Same(p.hello.Info, p.stamp, stamp) && p.retain() {
+		if p.hides == hides && c.opts.Same(p.hello.Info, p.stamp, stamp) && p.retain() {
 			return p, nil
 		}
 		p.retire()
@@ -198,6 +209,7 @@ func (c *Client) acquire(ctx context.Context) (*process, error) {
 	if err != nil {
 		return nil, err
 	}
+	p.hides = hides
 	c.mu.Lock()
 	c.cur = p
 	c.mu.Unlock()
@@ -290,13 +302,18 @@ func (c *Client) query(ctx context.Context, q source.Query, limit time.Duration,
 		return source.Summary{}, err
 	}
 	defer p.release()
-	payload, err := encodeQuery(q, c.opts.Filters.For(ctx))
+	hidden := source.HiddenFrom(ctx, c.opts.Hiding)
+	if len(hidden) > 0 && !p.hides {
+		return source.Summary{}, source.Limitf("What you may see of the database has just changed. Try again.")
+	}
+	payload, err := encodeQuery(q, c.opts.Filters.For(ctx), hidden)
 	if err != nil {
 		return source.Summary{}, err
 	}
 	r := &reading{ctx: ctx, p: p, m: m, each: each, limit: limit}
 	// The child enforces the deadline itself; this timer catches a child that does not.
-	return r.run(frameQuery, payload, q.Limits.Time+c.opts.Grace)
+	sum, err := r.run(frameQuery, payload, q.Limits.Time+c.opts.Grace)
+	return source.Label(c.opts.Hiding, sum), hidden.Redact(q.SQL, q.Own, err)
 }
 
 // call sends one request other than a query.
@@ -305,7 +322,13 @@ func (c *Client) call(ctx context.Context, limit time.Duration, method string, p
 	if err != nil {
 		return err
 	}
-	if data, err = json.Marshal(request{Method: method, Params: data}); err != nil {
+	return c.callWith(ctx, limit, request{Method: method, Params: data}, result)
+}
+
+// callWith does the work of call.
+func (c *Client) callWith(ctx context.Context, limit time.Duration, q request, result any) error {
+	data, err := json.Marshal(q)
+	if err != nil {
 		return err
 	}
 	p, err := c.acquire(ctx)
@@ -324,7 +347,7 @@ func (c *Client) call(ctx context.Context, limit time.Duration, method string, p
 		return nil
 	}
 	if err := json.Unmarshal(r.result, result); err != nil {
-		return fmt.Errorf("decode the engine's %s: %w", method, err)
+		return fmt.Errorf("decode the engine's %s: %w", q.Method, err)
 	}
 	return nil
 }

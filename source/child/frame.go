@@ -186,26 +186,29 @@ type query struct {
 	Args       []byte               `json:"args"` // a row
 	Limits     source.Limits        `json:"limits"`
 	Conditions rowfilter.Conditions `json:"conditions,omitempty"`
+	Hidden     source.Hidden        `json:"hidden,omitempty"`
 }
 
-func encodeQuery(q source.Query, conditions rowfilter.Conditions) ([]byte, error) {
+func encodeQuery(q source.Query, conditions rowfilter.Conditions, hidden source.Hidden) ([]byte, error) {
 	args, err := appendRow(nil, q.Args)
 	if err != nil {
 		return nil, err
 	}
-	return json.Marshal(query{SQL: []byte(q.SQL), Args: args, Limits: q.Limits, Conditions: conditions})
+	return json.Marshal(query{SQL: []byte(q.SQL), Args: args, Limits: q.Limits, Conditions: conditions,
+		Hidden: hidden})
 }
 
-func decodeQuery(b []byte) (source.Query, rowfilter.Conditions, error) {
+// decodeQuery returns a query, and what limits its rows and columns.
+func decodeQuery(b []byte) (source.Query, query, error) {
 	var q query
 	if err := json.Unmarshal(b, &q); err != nil {
-		return source.Query{}, nil, err
+		return source.Query{}, q, err
 	}
 	args, rest, err := takeRow(q.Args)
 	if err != nil || len(rest) != 0 {
-		return source.Query{}, nil, errFrame
+		return source.Query{}, q, errFrame
 	}
-	return source.Query{SQL: string(q.SQL), Args: args, Limits: q.Limits}, q.Conditions, nil
+	return source.Query{SQL: string(q.SQL), Args: args, Limits: q.Limits}, q, nil
 }
 
 // launch is the configuration a child receives before it gives up its privileges.
@@ -231,6 +234,7 @@ type hello struct {
 type request struct {
 	Method string          `json:"method"` // "schema", "version", "probe" or "call:" and a name
 	Params json.RawMessage `json:"params,omitempty"`
+	Hidden source.Hidden   `json:"hidden,omitempty"` // from a schema
 }
 
 // reply ends a request.

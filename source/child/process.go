@@ -28,6 +28,7 @@ type process struct {
 	pool   *Pool
 	opts   Options
 	stamp  string // of the files it has open
+	hides  bool   // it was opened to hide columns
 	temp   string
 	held   *os.File // the lock on temp; nil where the system has none
 	hello  hello

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -240,7 +241,7 @@ func (s *server) call(ctx context.Context, f frame) reply {
 		}
 		v, err = caller.Call(ctx, name, q.Params)
 	case q.Method == "schema":
-		v, err = s.engine.Schema(ctx)
+		v, err = s.engine.Schema(source.WithHidden(ctx, q.Hidden))
 	case q.Method == "version":
 		v, err = s.engine.Version(ctx)
 	case q.Method == "probe":
@@ -261,11 +262,12 @@ func (s *server) call(ctx context.Context, f frame) reply {
 // query runs a query and streams its rows. It returns the last rows, at most one batch, as tail, which is sent
 // together with the reply.
 func (s *server) query(ctx context.Context, req *running, f frame) (tail []byte, r reply) {
-	q, conditions, err := decodeQuery(f.payload)
+	q, within, err := decodeQuery(f.payload)
 	if err != nil {
 		return nil, reply{Error: &wireError{Text: err.Error()}}
 	}
-	ctx = context.WithValue(ctx, conditionsKey{}, conditions)
+	ctx = context.WithValue(ctx, conditionsKey{}, within.Conditions)
+	ctx = source.WithHidden(ctx, within.Hidden)
 	ctx, stop := context.WithTimeoutCause(ctx, q.Limits.Time, errDeadline)
 	defer stop()
 	out := &batch{server: s, id: f.id, req: req, ctx: ctx, sent: time.Now(), meter: meter{limits: q.Limits}}
@@ -339,15 +341,18 @@ func (s *server) write(frames []byte) {
 
 // Local runs an engine in the server's own process, with the same counting of rows and time as in a child but
 // without confinement. It is for tests and for databases on a server. The schema is read again when the engine's
-// Version changes.
-func Local(dialect *source.Dialect, engine Engine, limits source.Limits) source.Source {
-	return &local{dialect: dialect, Engine: engine, limits: Options{Limits: limits}.withDefaults().Limits}
+// Version changes. The engine reads what Hiding, which may be nil, hides from a query with source.HiddenIn.
+func Local(dialect *source.Dialect, engine Engine, limits source.Limits, hiding source.Hiding) source.Source {
+	return &local{
+		dialect: dialect, Engine: engine, limits: Options{Limits: limits}.withDefaults().Limits, hiding: hiding,
+	}
 }
 
 type local struct {
 	Engine
 	dialect *source.Dialect
 	limits  source.Limits
+	hiding  source.Hiding
 	schema  schemaCache
 }
 
@@ -359,23 +364,38 @@ func (l *local) Schema(ctx context.Context) (source.Schema, error) {
 	if err != nil {
 		return source.Schema{}, err
 	}
-	return l.schema.get(version, func() (source.Schema, error) { return l.Engine.Schema(ctx) })
+	return l.schema.get(version, func() (source.Schema, error) {
+		s, err := l.Engine.Schema(source.WithHidden(ctx, source.HiddenFrom(ctx, l.hiding)))
+		return source.Described(ctx, l.hiding, s), err
+	})
 }
 
-// schemaCache holds the schema of one version of the data.
+// Version implements source.Source.
+func (l *local) Version(ctx context.Context) (string, error) {
+	v, err := l.Engine.Version(ctx)
+	return withDigest(v, source.DigestFrom(ctx, l.hiding)), err
+}
+
+// schemaCache holds the schemas of the last few versions: those of one version of the data, for principals who see
+// different columns.
 type schemaCache struct {
-	mu     sync.Mutex // guards below
-	schema source.Schema
+	mu      sync.Mutex // guards below
+	schemas []source.Schema
 }
 
-// get returns the schema of a version, and reads it if the cache has another one's. An empty version is never cached.
+// cachedSchemas is the number of schemas in a cache.
+const cachedSchemas = 8
+
+// get returns the schema of a version, and reads it if the cache does not have it. An empty version is never cached.
 func (c *schemaCache) get(version string, read func() (source.Schema, error)) (source.Schema, error) {
 	c.mu.Lock()
-	known := c.schema
-	c.mu.Unlock()
-	if version != "" && known.Version == version {
-		return known, nil
+	for _, known := range c.schemas {
+		if version != "" && known.Version == version {
+			c.mu.Unlock()
+			return known, nil
+		}
 	}
+	c.mu.Unlock()
 	fresh, err := read()
 	if err != nil {
 		return source.Schema{}, err
@@ -383,14 +403,18 @@ func (c *schemaCache) get(version string, read func() (source.Schema, error)) (s
 	fresh.Version = version
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.schema = fresh
+	if len(c.schemas) == cachedSchemas {
+		c.schemas = slices.Delete(c.schemas, 0, 1)
+	}
+	c.schemas = append(c.schemas, fresh)
 	return fresh, nil
 }
 
 func (l *local) Query(ctx context.Context, q source.Query, each func(row []any) error) (source.Summary, error) {
 	begun := time.Now()
 	q.Limits = q.Limits.Within(l.limits)
-	qctx, stop := context.WithTimeoutCause(ctx, q.Limits.Time, errDeadline)
+	hidden := source.HiddenFrom(ctx, l.hiding)
+	qctx, stop := context.WithTimeoutCause(source.WithHidden(ctx, hidden), q.Limits.Time, errDeadline)
 	defer stop()
 	m := meter{limits: q.Limits}
 	var failed error
@@ -406,12 +430,12 @@ func (l *local) Query(ctx context.Context, q source.Query, each func(row []any) 
 	case failed != nil:
 		return sum, failed
 	case err == nil || errors.Is(err, errEnough):
-		return sum, nil
+		return source.Label(l.hiding, sum), nil
 	case ctx.Err() != nil:
 		return sum, context.Cause(ctx)
 	case qctx.Err() != nil:
 		return sum, timedOut(q.Limits.Time)
 	default:
-		return sum, err
+		return sum, hidden.Redact(q.SQL, q.Own, err)
 	}
 }

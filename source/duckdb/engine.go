@@ -34,6 +34,8 @@ type config struct {
 	// brings its own conditions; Blank holds sample conditions to check.
 	Filters map[string]bool      `json:"filters,omitempty"`
 	Blank   rowfilter.Conditions `json:"blank,omitempty"`
+	// Hides means that queries bring columns that they must not see.
+	Hides bool `json:"hides,omitempty"`
 }
 
 // OpenEngine opens the engine inside a child. It is a child.OpenFunc.
@@ -65,7 +67,7 @@ func openEngine(ctx context.Context, cfg config) (*engine, error) {
 	if e.grammar, err = open(ctx, "", 128<<20); err != nil {
 		return nil, err
 	}
-	if cfg.Filters != nil {
+	if cfg.Filters != nil || cfg.Hides {
 		if err := e.openGuarded(ctx, cfg); err != nil {
 			e.Close()
 			return nil, err
@@ -161,13 +163,12 @@ func (e *engine) Query(ctx context.Context, q source.Query, each func(row []any)
 	if e.guard != nil {
 		return e.guarded(ctx, q, each)
 	}
-	return e.admitAndRun(ctx, e.data, q, each)
+	return e.admitAndRun(ctx, e.data, *e.gate, q, each)
 }
 
-// admitAndRun runs a statement that passes the gate.
-func (e *engine) admitAndRun(ctx context.Context, on querier, q source.Query,
+// admitAndRun runs a statement that passes a gate.
+func (e *engine) admitAndRun(ctx context.Context, on querier, g gate, q source.Query,
 	each func(row []any) error) (source.Summary, error) {
-	g := *e.gate
 	g.distinct = func(ctx context.Context, sql string) (values []string, err error) {
 		err = eachRow(ctx, on, sql, func(row []string) error { values = append(values, row[0]); return nil })
 		return values, e.explain(err)

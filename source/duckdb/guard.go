@@ -30,21 +30,29 @@ import (
 // a database and everything that describes the catalogue. The LIMIT is a barrier: the optimiser does not push
 // conditions of the statement below it, where their error messages would quote hidden rows. ENUM columns are text
 // in the views, since their type lists their values. Macros of the database may not be called.
+//
+// Hidden columns are left out of the views. What could reveal one in another way does not exist for the statement: a
+// table with generated columns, and a view of the database whose query needs the column. A source without filters, but
+// with hidden columns, has a view for every table of the schema main.
 
 // guard describes the database of an engine with filters.
 type guard struct {
 	base    string          // the name the database is attached under
-	filters map[string]bool // from config
+	filters map[string]bool // from config, or every table and view
+	all     bool            // there are no filters: whatever is not hidden can be read
 	views   []guardView     // in an order in which they can be created
 	types   map[string]bool // "table\x00column" of the columns that the views convert to text
 }
 
 // guardView is a view over a table or over a view of the database.
 type guardView struct {
-	name    string // as declared
-	key     string // as configured
-	columns []string
-	from    string // a query in parentheses, or a table
+	name    string   // as declared
+	key     string   // as configured
+	columns []string // quoted
+	names   []string // of the columns, as declared
+	from    string   // a query in parentheses, or a table
+	view    bool     // of the database
+	derived bool     // a table with generated columns
 }
 
 const noLimit = "9223372036854775807" // rows
@@ -85,7 +93,10 @@ func (g *guard) redactTables(tables []source.Table) {
 
 // openGuarded opens the database of a source with filters.
 func (e *engine) openGuarded(ctx context.Context, cfg config) error {
-	e.guard = &guard{base: "d" + strings.ToLower(rand.Text()), filters: cfg.Filters, types: map[string]bool{}}
+	e.guard = &guard{
+		base: "d" + strings.ToLower(rand.Text()), filters: cfg.Filters, all: cfg.Filters == nil,
+		types: map[string]bool{},
+	}
 	empty, err := filepath.Abs("empty.duckdb")
 	if err != nil {
 		return err
@@ -103,7 +114,12 @@ func (e *engine) openGuarded(ctx context.Context, cfg config) error {
 		return openError(err)
 	}
 	c.filtered = true
-	for configured := range cfg.Filters {
+	if e.guard.all {
+		if e.guard.filters, err = e.everyTable(ctx); err != nil {
+			return openError(err)
+		}
+	}
+	for configured := range e.guard.filters {
 		c.relations["."+source.Lower(configured)], c.names[source.Lower(configured)] = true, configured
 	}
 	e.gate = &gate{catalog: c, parse: e.parse}
@@ -141,7 +157,7 @@ func (e *engine) findViews(ctx context.Context) ([]guardView, error) {
 	each("SELECT DISTINCT type_name FROM duckdb_types() WHERE true", func(s []string) {
 		ownTypes[source.Lower(s[0])] = true
 	})
-	columns, casts := map[string][]string{}, map[string][]string{}
+	columns, casts, names := map[string][]string{}, map[string][]string{}, map[string][]string{}
 	each("SELECT table_oid, column_index, table_name, column_name, data_type FROM duckdb_columns() "+
 		"WHERE schema_name = 'main'", func(s []string) {
 		table, name, cast := s[2], s[3], quote(s[3])
@@ -149,16 +165,21 @@ func (e *engine) findViews(ctx context.Context) ([]guardView, error) {
 			cast = fmt.Sprintf("CAST(%[1]s AS VARCHAR) AS %[1]s", cast)
 			g.types[source.Lower(table)+"\x00"+source.Lower(name)] = true
 		}
+		names[table] = append(names[table], name)
 		columns[table], casts[table] = append(columns[table], quote(name)), append(casts[table], cast)
 	})
 	var found []guardView
-	add := func(name, from string) {
-		if key := child.Configured(g.filters, name); key != "" {
-			found = append(found, guardView{name: name, key: key, columns: columns[name], from: from})
+	add := func(v guardView) {
+		if v.key = child.Configured(g.filters, v.name); v.key != "" {
+			v.columns, v.names = columns[v.name], names[v.name]
+			found = append(found, v)
 		}
 	}
-	each("SELECT table_name FROM duckdb_tables() WHERE schema_name = 'main'", func(s []string) {
-		add(s[0], fmt.Sprintf("(SELECT %s FROM %s)", strings.Join(casts[s[0]], ", "), g.table(s[0])))
+	each("SELECT table_name, sql FROM duckdb_tables() WHERE schema_name = 'main'", func(s []string) {
+		add(guardView{
+			name: s[0], from: fmt.Sprintf("(SELECT %s FROM %s)", strings.Join(casts[s[0]], ", "), g.table(s[0])),
+			derived: strings.Contains(strings.ToUpper(s[1]), "GENERATED"),
+		})
 	})
 	bodies := map[string]string{}
 	each("SELECT view_name, sql FROM duckdb_views() WHERE schema_name = 'main'", func(s []string) {
@@ -171,10 +192,13 @@ func (e *engine) findViews(ctx context.Context) ([]guardView, error) {
 		if child.Configured(g.filters, name) == "" {
 			continue
 		}
-		if _, err := e.gate.admitOne(ctx, bodies[name]); err != nil {
+		if _, err := e.gate.admitOne(ctx, bodies[name]); err != nil && g.all {
+			e.forget(name)
+			continue
+		} else if err != nil {
 			return nil, cannotEnforce(name, err)
 		}
-		add(name, "("+bodies[name]+")")
+		add(guardView{name: name, from: "(" + bodies[name] + ")", view: true})
 	}
 	return found, nil
 }
@@ -216,31 +240,74 @@ func (e *engine) orderViews(ctx context.Context, found []guardView, blank rowfil
 		var left []guardView
 		var last error
 		for _, v := range found {
-			if _, err := conn.ExecContext(ctx, v.create(g, blank)); err != nil {
+			if _, err := conn.ExecContext(ctx, v.create(g, blank, nil)); err != nil {
 				left, last = append(left, v), cannotEnforce(v.name, e.explain(err))
 				continue
 			}
 			g.views = append(g.views, v)
 		}
-		if len(left) == len(found) {
+		if len(left) == len(found) && !g.all {
 			return last
+		} else if len(left) == len(found) {
+			for _, v := range left {
+				e.forget(v.name)
+			}
+			return nil
 		}
 		found = left
 	}
 	return nil
 }
 
-// create returns the statement that creates the view under the given conditions.
-func (v guardView) create(g *guard, conditions rowfilter.Conditions) string {
-	name, columns := quote(v.name), strings.Join(v.columns, ", ")
-	text := fmt.Sprintf("CREATE TEMP VIEW %[1]s (%[2]s) AS SELECT * FROM %[3]s AS %[1]s (%[2]s)", name, columns, v.from)
+// everyTable returns the tables and views of the schema main, all of which may be read.
+func (e *engine) everyTable(ctx context.Context) (map[string]bool, error) {
+	all := map[string]bool{}
+	err := e.each(ctx, fmt.Sprintf(`SELECT table_name FROM duckdb_tables() WHERE database_name = %[1]s
+			AND schema_name = 'main' AND NOT internal
+		UNION ALL SELECT view_name FROM duckdb_views() WHERE database_name = %[1]s AND schema_name = 'main'
+			AND NOT internal`, e.database()), func(s []string) error {
+		all[s[0]] = true
+		return nil
+	})
+	return all, err
+}
+
+// forget removes a view that cannot be recreated from what may be read.
+func (e *engine) forget(name string) {
+	delete(e.guard.filters, name)
+	e.gate.catalog.remove("main", name)
+}
+
+// visible returns the quoted columns of a table or view that are not hidden; ok is false if all of it is.
+func (v guardView) visible(hidden source.Hidden) (list []string, ok bool) {
+	columns, whole := hidden.Of("", v.name)
+	if whole || len(columns) > 0 && v.derived {
+		return nil, false
+	}
+	for i, name := range v.names {
+		if !source.Has(columns, name) {
+			list = append(list, v.columns[i])
+		}
+	}
+	return list, len(list) > 0
+}
+
+// create returns the statement that creates the view under the given conditions, or "" if all of it is hidden.
+func (v guardView) create(g *guard, conditions rowfilter.Conditions, hidden source.Hidden) string {
+	visible, ok := v.visible(hidden)
+	if !ok {
+		return ""
+	}
+	text := fmt.Sprintf("CREATE TEMP VIEW %[1]s (%[2]s) AS SELECT %[2]s FROM %[3]s AS %[1]s (%[4]s)", quote(v.name),
+		strings.Join(visible, ", "), v.from, strings.Join(v.columns, ", "))
 	if g.filters[v.key] {
 		return text
 	}
 	return text + fmt.Sprintf(" WHERE (%s) LIMIT %s", conditions.Of(v.key), noLimit)
 }
 
-// guarded runs a statement on a connection of its own, where it sees only the rows its attached conditions allow.
+// guarded runs a statement on a connection of its own, where it sees only the rows its attached conditions allow, and
+// no hidden columns.
 func (e *engine) guarded(ctx context.Context, q source.Query, each func(row []any) error) (source.Summary, error) {
 	conditions := child.Conditions(ctx)
 	conn, err := e.data.Conn(ctx)
@@ -248,10 +315,57 @@ func (e *engine) guarded(ctx context.Context, q source.Query, each func(row []an
 		return source.Summary{}, e.explain(err)
 	}
 	defer conn.Close()
+	gone, err := e.makeViews(ctx, conn, conditions, source.HiddenIn(ctx))
+	if err != nil {
+		return source.Summary{}, e.explain(err)
+	}
+	g := *e.gate
+	if len(gone) > 0 {
+		g.catalog = g.catalog.without(gone)
+	}
+	return e.admitAndRun(ctx, conn, g, q, each)
+}
+
+// without returns the catalog without some tables and views of the schema main.
+func (c *catalog) without(gone map[string]bool) *catalog {
+	less := *c
+	less.relations, less.names = maps.Clone(c.relations), maps.Clone(c.names)
+	for name := range gone {
+		less.remove("main", name)
+	}
+	return &less
+}
+
+// makeViews creates the views on a connection. It returns the tables and views that are hidden as a whole: the
+// statement finds nothing of their names.
+func (e *engine) makeViews(ctx context.Context, conn *sql.Conn, conditions rowfilter.Conditions,
+	hidden source.Hidden) (gone map[string]bool, err error) {
+	gone = map[string]bool{}
 	for _, v := range e.guard.views {
-		if _, err := conn.ExecContext(ctx, v.create(e.guard, conditions)); err != nil {
-			return source.Summary{}, e.explain(err)
+		create := v.create(e.guard, conditions, hidden)
+		if create == "" {
+			gone[v.name] = true
+			continue
+		}
+		_, err := conn.ExecContext(ctx, create)
+		switch {
+		case err == nil:
+		case len(hidden) > 0 && v.view && ctx.Err() == nil: // its query needs a hidden column
+			gone[v.name] = true
+		default:
+			return nil, err
 		}
 	}
-	return e.admitAndRun(ctx, conn, q, each)
+	return gone, nil
+}
+
+// withoutGone returns the tables without those that are hidden as a whole.
+func (e *engine) withoutGone(ctx context.Context, tables []source.Table, hidden source.Hidden) ([]source.Table, error) {
+	conn, err := e.data.Conn(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer conn.Close()
+	gone, err := e.makeViews(ctx, conn, child.Conditions(ctx), hidden)
+	return slices.DeleteFunc(tables, func(t source.Table) bool { return gone[t.Name] }), err
 }

@@ -54,6 +54,20 @@ func TestFilters(t *testing.T) {
 	})
 }
 
+// TestHidden hides columns of a source without filters.
+func TestHidden(t *testing.T) {
+	sourcetest.RunHidden(t, func(t testing.TB, variant int) source.Source {
+		path := filepath.Join(t.TempDir(), "staff.duckdb")
+		write(t, path, sourcetest.HiddenSetup(variant)...)
+		s, err := Open(t.Context(), "staff", path, Options{Dir: t.TempDir(), Hiding: sourcetest.Hiding{}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { s.Close() })
+		return s
+	})
+}
+
 // TestUnenforceableFilterIsRefused checks that a source with a filter that cannot be enforced does not open.
 func TestUnenforceableFilterIsRefused(t *testing.T) {
 	path := tenants(t, 0)

@@ -99,7 +99,7 @@ func (s *Source) open(ctx context.Context) error {
 	o := s.opts
 	opts := child.Options{
 		Dialect: dialect.DuckDB, Limits: o.Limits, Pool: o.Pool, Logger: o.Logger, MaxFile: maxSpill, Read: system,
-		Stamp: s.generation, Version: s.version, Filters: s.rules,
+		Stamp: s.generation, Version: s.version, Filters: s.rules, Hiding: o.Hiding,
 	}
 	served := s.current
 	if database {
@@ -122,7 +122,10 @@ func (s *Source) open(ctx context.Context) error {
 	}
 	opts.Grant = func() []string { return []string{served(), served() + ".wal"} }
 	opts.Config = func() (any, error) {
-		return config{Path: served(), Memory: s.Limits().Memory, Filters: s.rules.Opened(), Blank: s.rules.Blank()}, nil
+		return config{
+			Path: served(), Memory: s.Limits().Memory, Filters: s.rules.Opened(), Blank: s.rules.Blank(),
+			Hides: o.Hiding != nil && o.Hiding.Any(),
+		}, nil
 	}
 	s.Client = child.New(Kind, nil, opts)
 	_, err = s.Status(ctx)

@@ -196,6 +196,14 @@ func (e *engine) Schema(ctx context.Context) (source.Schema, error) {
 	if e.guard != nil {
 		tables = slices.DeleteFunc(tables, func(t source.Table) bool { return t.Schema != "" })
 	}
+	switch hidden := source.HiddenIn(ctx); {
+	case len(hidden) > 0 && e.guard == nil:
+		return source.Schema{}, source.Refusef("What you may see of the database has just changed. Try again.")
+	case len(hidden) > 0:
+		if tables, err = e.withoutGone(ctx, tables, hidden); err != nil {
+			return source.Schema{}, e.explain(err)
+		}
+	}
 	index := make(map[string]*source.Table, len(tables))
 	for i := range tables {
 		index[tables[i].Schema+"\x00"+tables[i].Name] = &tables[i]
@@ -208,18 +216,28 @@ func (e *engine) Schema(ctx context.Context) (source.Schema, error) {
 	}
 	if e.guard != nil {
 		e.guard.redactTables(tables)
+	}
+	if e.guard != nil && !e.guard.all {
 		return source.Schema{Tables: tables}, nil // the number of rows is not for everybody to see
 	}
 	cctx, cancel := context.WithTimeout(ctx, countTime)
 	defer cancel()
 	for i := range tables {
 		if t := &tables[i]; !t.View && cctx.Err() == nil {
-			if e.data.QueryRowContext(cctx, "SELECT count(*) FROM "+dialect.DuckDB.Table(*t)).Scan(&t.Rows) != nil {
+			if e.data.QueryRowContext(cctx, "SELECT count(*) FROM "+e.stored(*t)).Scan(&t.Rows) != nil {
 				t.Rows = -1
 			}
 		}
 	}
 	return source.Schema{Tables: tables}, nil
+}
+
+// stored returns the name of a table in the database, also where views have its plain name.
+func (e *engine) stored(t source.Table) string {
+	if e.guard != nil {
+		return e.guard.table(t.Name)
+	}
+	return dialect.DuckDB.Table(t)
 }
 
 // database returns the source's database as a SQL expression.

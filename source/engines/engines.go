@@ -57,7 +57,9 @@ type Options struct {
 	// Filters maps names of tables and views to conditions, in the syntax of internal/rowfilter; see Engine.Filters.
 	// When there are any, a query sees those rows of a table for which its condition holds for the principal, and
 	// nothing of other tables.
-	Filters   map[string]string
+	Filters map[string]string
+	// Hiding decides which columns a principal must not see; nil hides none. Every engine must apply it.
+	Hiding    source.Hiding
 	Functions []string // functions of the database that queries may run; see Engine.Functions
 	// VersionSQL, when set, returns one value, which is the version of the data instead of the engine's own. It runs
 	// like every query, but for no particular principal. Open runs it once: a statement that fails or returns several

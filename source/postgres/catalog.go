@@ -246,7 +246,41 @@ func (e *engine) Schema(ctx context.Context) (source.Schema, error) {
 		}
 	}
 	s.count(ctx, cat, tables)
+	if hidden := source.HiddenIn(ctx); len(hidden) > 0 {
+		if tables, err = e.withoutHidden(ctx, s, hidden, cat, tables); err != nil {
+			return source.Schema{}, err
+		}
+	}
 	return source.Schema{Tables: tables}, nil
+}
+
+// withoutHidden returns the tables without those that are hidden as a whole and without hidden columns. The tables are
+// those of the catalog, in the same order.
+func (e *engine) withoutHidden(ctx context.Context, s *session, hidden source.Hidden, cat *catalog,
+	tables []source.Table) ([]source.Table, error) {
+	var names, schemas []string
+	for _, r := range cat.relations {
+		names, schemas = append(names, r.name), append(schemas, r.schema)
+	}
+	r, err := e.reach(ctx, s, hidden, names, schemas)
+	if err != nil {
+		return nil, err
+	}
+	var left []source.Table
+	for i, t := range tables {
+		rel := cat.relations[i]
+		visible, cut, err := r.visible(name{rel.schema, rel.name}, nil)
+		if err != nil {
+			continue
+		}
+		if cut {
+			t.Columns = slices.DeleteFunc(t.Columns, func(c source.Column) bool {
+				return !slices.Contains(visible, quote(c.Name))
+			})
+		}
+		left = append(left, t)
+	}
+	return left, nil
 }
 
 // count counts the rows of tables that are small and look the same to everybody.

@@ -102,6 +102,7 @@ func Engine() engines.Engine {
 			})
 			return Open(ctx, name, address, Options{
 				Limits: o.Limits, Functions: o.Functions, VersionSQL: o.VersionSQL, Grammar: grammar, Logger: o.Logger,
+				Hiding: o.Hiding,
 			})
 		},
 		Close: func() error {

@@ -24,6 +24,7 @@ type facts struct {
 	Params     int      `json:"params,omitempty"`  // the highest $n
 	Kinds      []string `json:"kinds,omitempty"`   // of nodes that some versions of Postgres lack
 	Relations  []name   `json:"relations,omitempty"`
+	Reads      []place  `json:"reads,omitempty"` // each place that names one of the relations
 	Functions  []name   `json:"functions,omitempty"`
 	Operators  []name   `json:"operators,omitempty"`
 	Types      []name   `json:"types,omitempty"`
@@ -43,6 +44,13 @@ type facts struct {
 	Odd bool `json:"odd,omitempty"`
 	// Constant lists the functions and operators whose arguments may all be constants: the planner may run them.
 	Constant []name `json:"constant,omitempty"`
+}
+
+// place is where the text names a relation.
+type place struct {
+	Name  name `json:"name"`
+	At    int  `json:"at"` // bytes before it
+	Alias bool `json:"alias,omitempty"`
 }
 
 // rows describes what a row's name stands for anywhere in a statement.
@@ -275,6 +283,9 @@ func (w *walker) noteRelation(n object, scope map[string]bool) {
 	}
 	if full := relationName(n); full != nil && (len(full) > 1 || !scope[full[0]]) {
 		addName(&w.f.Relations, full)
+		at, _ := n["location"].(json.Number)
+		i, _ := at.Int64() // the place 0 is left out
+		w.f.Reads = append(w.f.Reads, place{Name: full, At: int(i), Alias: n["alias"] != nil})
 	}
 }
 

@@ -34,8 +34,9 @@ type Options struct {
 	// VersionSQL returns one value that changes with the data and replaces the count of writes. It runs like every
 	// query, but for no particular principal.
 	VersionSQL string
-	Grammar    *Grammar     // shared by the sources of the process; default: its own
-	Logger     *slog.Logger // default: discards
+	Hiding     source.Hiding // decides which columns a principal must not see; nil hides none
+	Grammar    *Grammar      // shared by the sources of the process; default: its own
+	Logger     *slog.Logger  // default: discards
 }
 
 // Source is an open database. It implements source.Source.
@@ -61,7 +62,7 @@ func Open(ctx context.Context, name, url string, o Options) (*Source, error) {
 		}
 		return nil, err
 	}
-	s.engine, s.Source = e, child.Local(Dialect, e, o.Limits)
+	s.engine, s.Source = e, child.Local(Dialect, e, o.Limits, o.Hiding)
 	return s, nil
 }
 

@@ -337,3 +337,37 @@ WHERE r.ev_class = ANY($1::oid[]) AND r.ev_type = '1' AND d.refobjid >= 16384 AN
 FROM tree t JOIN pg_class c ON c.oid = t.oid AND c.relkind = 'f'
 JOIN pg_foreign_table f ON f.ftrelid = c.oid JOIN pg_foreign_server s ON s.oid = f.ftserver
 JOIN pg_foreign_data_wrapper w ON w.oid = s.srvfdw
+
+-- name: reached
+-- Finds relations by their names and schemas, what the queries of views among them read, and the tables that all of
+-- these inherit from or are inherited by.
+WITH RECURSIVE start(oid) AS (SELECT c.oid FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+	WHERE c.relname = ANY($1::name[]) AND n.nspname = ANY($2::name[]) AND c.relkind IN ('r', 'p', 'v', 'm', 'f')),
+reached(oid) AS (SELECT oid FROM start UNION SELECT x.oid FROM reached r CROSS JOIN LATERAL (
+	SELECT d.refobjid FROM pg_rewrite w JOIN pg_depend d ON d.classid = 'pg_rewrite'::regclass AND d.objid = w.oid
+		WHERE w.ev_class = r.oid AND d.refclassid = 'pg_class'::regclass
+	UNION ALL SELECT inhparent FROM pg_inherits WHERE inhrelid = r.oid
+	UNION ALL SELECT inhrelid FROM pg_inherits WHERE inhparent = r.oid) x(oid))
+
+-- name: reachedRelations
+{reached} SELECT c.oid, n.nspname, c.relname, CASE WHEN c.relkind IN ('v', 'm') THEN pg_get_viewdef(c.oid) ELSE '' END
+FROM reached JOIN pg_class c USING (oid) JOIN pg_namespace n ON n.oid = c.relnamespace
+
+-- name: reachedColumns
+-- Selects what views read: the view, the relation, and the column or nothing.
+{reached} SELECT DISTINCT w.ev_class, d.refobjid, coalesce(a.attname, '')
+FROM reached JOIN pg_rewrite w ON w.ev_class = reached.oid
+JOIN pg_depend d ON d.classid = 'pg_rewrite'::regclass AND d.objid = w.oid AND d.refclassid = 'pg_class'::regclass
+LEFT JOIN pg_attribute a ON a.attrelid = d.refobjid AND a.attnum = d.refobjsubid AND d.refobjsubid > 0
+WHERE d.refobjid <> w.ev_class
+
+-- name: reachedParts
+{reached} SELECT inhrelid, inhparent FROM pg_inherits WHERE inhrelid IN (SELECT oid FROM reached)
+
+-- name: ownColumns
+-- Selects the columns of relations found by their names and schemas, and whether they are generated. A column that the
+-- role may not read is left out.
+SELECT a.attrelid, a.attname, coalesce(to_jsonb(a) ->> 'attgenerated', '') <> ''
+FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace JOIN pg_attribute a ON a.attrelid = c.oid
+WHERE c.relname = ANY($1::name[]) AND n.nspname = ANY($2::name[]) AND c.relkind IN ('r', 'p', 'v', 'm', 'f')
+AND a.attnum > 0 AND NOT a.attisdropped AND has_column_privilege(c.oid, a.attnum, 'SELECT') ORDER BY a.attrelid, a.attnum

@@ -35,7 +35,11 @@ func (e *engine) Query(ctx context.Context, q source.Query, each func(row []any)
 		return source.Summary{}, err
 	}
 	defer s.end()
-	sql, err := e.judgeAndQualify(ctx, s, q.SQL, f, cat)
+	sql, inner, err := e.hide(ctx, s, q.SQL, f, cat)
+	if err != nil {
+		return source.Summary{}, err
+	}
+	sql, err = e.judgeAndQualify(ctx, s, sql, inner, cat)
 	if err != nil {
 		return source.Summary{}, err
 	}

@@ -30,6 +30,8 @@ type config struct {
 	// brings its own conditions; Blank holds sample conditions to check.
 	Filters map[string]bool      `json:"filters,omitempty"`
 	Blank   rowfilter.Conditions `json:"blank,omitempty"`
+	// Hides means that queries bring columns that they must not see.
+	Hides bool `json:"hides,omitempty"`
 }
 
 // engine is one database file inside the child.
@@ -99,8 +101,8 @@ func (e *engine) take(ctx context.Context) (*conn, error) {
 		<-e.slots
 		return nil, err
 	}
-	if e.cfg.Filters != nil {
-		c.guard = &guard{filters: e.cfg.Filters, blank: e.cfg.Blank}
+	if e.cfg.Filters != nil || e.cfg.Hides {
+		c.guard = &guard{filters: e.cfg.Filters, all: e.cfg.Filters == nil, blank: e.cfg.Blank}
 	}
 	return c, nil
 }
@@ -145,6 +147,9 @@ func (e *engine) Query(ctx context.Context, q source.Query, each func(row []any)
 	if c.guard != nil {
 		return c.guarded(ctx, q, each)
 	}
+	if len(source.HiddenIn(ctx)) > 0 {
+		return source.Summary{}, source.Refusef("What you may see of the database has just changed. Try again.")
+	}
 	stop := c.interruptOn(ctx)
 	defer stop()
 	return c.query(q, each)
@@ -181,9 +186,9 @@ func (c *conn) read(q source.Query, each func(row []any) error, st *stmt, tail s
 		return source.Summary{},
 			source.Refusef("Only one statement is allowed; there is more after the first semicolon.")
 	}
-	if c.guard != nil && st.explains() {
+	if c.guard != nil && !c.guard.off && st.explains() {
 		return source.Summary{},
-			source.Refusef("EXPLAIN is not allowed here: query plans reveal rows that you cannot see.")
+			source.Refusef("EXPLAIN is not allowed here: query plans reveal rows or columns that you cannot see.")
 	}
 	if !st.readOnly() {
 		return source.Summary{}, source.Refusef("The statement is not allowed: the database is read-only.")

@@ -32,6 +32,8 @@ import (
 // has main before a dot. For each name in the statement that belongs to a table without a filter, a temporary view of
 // the same name, which nobody can read, hides the table.
 //
+// A table with hidden columns has such a view, too, without those columns. See hidden.go.
+//
 // Views of the database are recreated as temporary ones, so that names inside them resolve as in the statement.
 // Tables and views without a filter cannot be read, nor can statistics and the schema's own tables; EXPLAIN is
 // refused.
@@ -39,6 +41,7 @@ import (
 // guard holds a connection's filters and their state. Only the connection's goroutine uses it.
 type guard struct {
 	filters map[string]bool      // from config
+	all     bool                 // there are no filters: whatever is not hidden can be read
 	blank   rowfilter.Conditions // from config
 
 	trusted bool // the package's own statements are running
@@ -49,6 +52,11 @@ type guard struct {
 
 	views        map[string]bool // temporary views, in lower case
 	tableReaders map[string]bool // views that may read tables
+
+	hiding bool                // something is hidden from the statement
+	off    bool                // the statement may see everything
+	cut    map[string][]string // lower-case name → visible columns, for tables and views with hidden ones
+	gone   map[string]bool     // lower-case names that are hidden from the statement as a whole
 }
 
 // layout describes the tables and views of the database in terms of the filters.
@@ -58,14 +66,20 @@ type layout struct {
 	open   map[string]bool   // lower-case names readable without a view
 	hidden map[string]bool   // all other names in the database
 	named  map[string]bool   // names in views that use USING or NATURAL
+
+	names   map[string]string // lower-case name → name, of all tables and views
+	virtual map[string]bool   // lower-case names of virtual tables
+	shadows map[string]string // lower-case name of a shadow table → its virtual table
 }
 
 // words lists the names in a statement and the words that matter to the guard.
 type words struct {
 	names  map[string]bool // lower-case; both bare and quoted
 	main   bool            // main before a dot
+	temp   bool            // temp before a dot
 	joined bool            // USING or NATURAL
 	pragma bool            // the statement is a PRAGMA
+	every  bool            // any name may be used
 }
 
 // wordsOf scans a statement by the rules of SQLite's own tokenizer.
@@ -75,6 +89,7 @@ func wordsOf(sql string) words {
 	for t := range tokens(sql) {
 		if t.text == "." {
 			w.main = w.main || last == "main"
+			w.temp = w.temp || last == "temp"
 		}
 		first := last == ""
 		last = source.Lower(dequote(t.text))
@@ -113,28 +128,36 @@ func (c *conn) runTrusted(f func() error) error {
 	return f()
 }
 
-// guarded runs a statement that sees only the rows its attached conditions allow.
+// guarded runs a statement that sees only the rows its attached conditions allow, and no hidden columns.
 func (c *conn) guarded(ctx context.Context, q source.Query, each func(row []any) error) (source.Summary, error) {
-	conditions := child.Conditions(ctx)
-	w := wordsOf(q.SQL)
-	if w.main && !w.pragma {
-		return source.Summary{},
-			source.Refusef("Tables are named without a schema here. You may read: %s.", c.guard.list())
+	conditions, hidden := child.Conditions(ctx), source.HiddenIn(ctx)
+	if c.guard.off = c.guard.all && len(hidden) == 0; c.guard.off {
+		defer c.interruptOn(ctx)()
+		return c.query(q, each)
 	}
+	w := wordsOf(q.SQL)
 	defer c.dropViews()
 	stop := c.interruptOn(ctx)
 	defer stop()
-	if err := c.makeViews(conditions, w); err != nil {
+	if err := c.makeViews(conditions, hidden, w); err != nil {
 		c.guard.broken = true
 		return source.Summary{}, c.explain(err)
 	}
-	return c.query(q, each)
+	if w.main && !w.pragma || w.temp && len(hidden) > 0 {
+		return source.Summary{},
+			source.Refusef("Tables are named without a schema here. You may read: %s.", c.guard.list())
+	}
+	if view := c.guard.goneView(w); view != "" {
+		return source.Summary{}, source.Refusef("Reading %s is not allowed. You may read: %s.", view, c.guard.list())
+	}
+	sum, err := c.query(q, each)
+	return sum, c.guard.withoutTrace(q.SQL, err)
 }
 
 // makeViews begins a transaction and creates the views. The caller must call dropViews afterwards.
-func (c *conn) makeViews(conditions rowfilter.Conditions, w words) error {
+func (c *conn) makeViews(conditions rowfilter.Conditions, hidden source.Hidden, w words) error {
 	g := c.guard
-	g.views, g.tableReaders = map[string]bool{}, map[string]bool{}
+	g.views, g.tableReaders, g.off = map[string]bool{}, map[string]bool{}, false
 	return c.runTrusted(func() error {
 		if err := c.exec("PRAGMA query_only=0; BEGIN"); err != nil {
 			return err
@@ -142,19 +165,21 @@ func (c *conn) makeViews(conditions rowfilter.Conditions, w words) error {
 		if err := c.loadLayout(); err != nil {
 			return err
 		}
-		for low, name := range g.layout.tables {
-			secret := g.secret()
-			if err := c.exec(fmt.Sprintf(
-				"CREATE TEMP VIEW %s AS SELECT * FROM main.%s WHERE (%s) LIMIT -1 OFFSET 0; CREATE TEMP VIEW %s AS "+
-					"SELECT * FROM temp.%s",
-				quote(secret), quote(name), conditions.Of(g.named(name)), quote(name), quote(secret))); err != nil {
-				return err
-			}
-			g.views[secret], g.views[low], g.tableReaders[secret] = true, true, true
+		if err := c.hide(hidden); err != nil {
+			return err
 		}
-		for low, v := range g.layout.bodies {
+		if err := c.makeTableViews(conditions); err != nil {
+			return err
+		}
+		needed := g.neededViews(w)
+		for low, v := range needed {
 			if err := c.makeView(low, v, conditions); err != nil {
 				return fmt.Errorf("the view %s: %w", v.name, err)
+			}
+		}
+		if len(hidden) > 0 {
+			if err := c.dropBroken(needed); err != nil {
+				return err
 			}
 		}
 		if err := c.blockNames(w); err != nil {
@@ -169,7 +194,7 @@ func (c *conn) makeViews(conditions rowfilter.Conditions, w words) error {
 func (c *conn) blockNames(w words) error {
 	g := c.guard
 	for name := range g.layout.named {
-		if g.layout.hidden[name] {
+		if g.hides(name) {
 			if err := c.blockName(name); err != nil {
 				return err
 			}
@@ -182,7 +207,7 @@ func (c *conn) blockNames(w words) error {
 		switch {
 		case c.internal(name):
 			return source.Refusef("Reading %s is not allowed. You may read: %s.", name, g.list())
-		case g.layout.hidden[name] && !g.layout.named[name]:
+		case g.hides(name) && !g.layout.named[name]:
 			if err := c.blockName(name); err != nil {
 				return err
 			}
@@ -209,11 +234,14 @@ func (c *conn) blockName(name string) error {
 // makeView recreates a view of the database over the tables as the statement may see them.
 func (c *conn) makeView(low string, v view, conditions rowfilter.Conditions) error {
 	g, configured := c.guard, c.guard.named(v.name)
-	name := v.name
-	if !g.filters[configured] {
+	name, barrier := v.name, ""
+	if !g.all && !g.filters[configured] {
+		barrier = fmt.Sprintf(" WHERE (%s) LIMIT -1 OFFSET 0", conditions.Of(configured))
+	}
+	if barrier != "" || g.cut[low] != nil {
 		name = g.secret()
-		if err := c.exec(fmt.Sprintf("CREATE TEMP VIEW %s AS SELECT * FROM temp.%s AS %s WHERE (%s) LIMIT -1 OFFSET 0",
-			quote(v.name), quote(name), quote(v.name), conditions.Of(configured))); err != nil {
+		if err := c.exec(fmt.Sprintf("CREATE TEMP VIEW %s AS SELECT %s FROM temp.%s AS %s%s",
+			quote(v.name), g.columns(low), quote(name), quote(v.name), barrier)); err != nil {
 			return err
 		}
 		g.views[name] = true
@@ -249,7 +277,7 @@ func (c *conn) dropViews() {
 	if err != nil {
 		g.broken = true
 	}
-	g.views, g.tableReaders = nil, nil
+	g.views, g.tableReaders, g.cut, g.gone = nil, nil, nil, nil
 }
 
 // loadLayout reads the layout of the database, unless the schema is unchanged.
@@ -264,7 +292,7 @@ func (c *conn) loadLayout() error {
 	}
 	l := &layout{
 		tables: map[string]string{}, bodies: map[string]view{}, open: map[string]bool{}, hidden: map[string]bool{},
-		named: map[string]bool{},
+		named: map[string]bool{}, names: map[string]string{}, virtual: map[string]bool{}, shadows: map[string]string{},
 	}
 	rows, err = c.all("SELECT t.name, t.type, s.sql FROM pragma_table_list AS t LEFT JOIN main.sqlite_schema AS s ON " +
 		"s.name = t.name AND s.type IN ('table', 'view') WHERE t.schema = 'main'")
@@ -276,8 +304,12 @@ func (c *conn) loadLayout() error {
 		name, kind, sql := text(r[0]), text(r[1]), text(r[2])
 		low, configured := source.Lower(name), c.guard.named(name)
 		open, listed := c.guard.filters[configured]
+		if c.guard.all {
+			open, listed = true, true
+		}
+		l.names[low], l.virtual[low] = name, kind == "virtual"
 		switch {
-		case kind == "shadow" && !listed:
+		case kind == "shadow" && (!listed || c.guard.all):
 			shadows = append(shadows, low)
 		case !listed || strings.HasPrefix(low, "sqlite_"):
 			l.hidden[low] = true
@@ -297,7 +329,7 @@ func (c *conn) loadLayout() error {
 	}
 	for _, s := range shadows { // shadow tables hold a virtual table's rows in another form
 		if owner := shadowed(s, l); l.open[owner] {
-			l.open[s] = true
+			l.open[s], l.shadows[s] = true, owner
 		} else {
 			l.hidden[s] = true
 		}
@@ -349,15 +381,17 @@ func (c *conn) judgeGuarded(action int32, a1, a2, database, accessor string) str
 	switch {
 	case g.trusted:
 		return ""
+	case g.off:
+		return c.judge(action, a1, a2, database)
 	case action == sqlite3.SQLITE_READ:
-		return c.judgeGuardedRead(a1, source.Lower(database), accessor)
+		return c.judgeGuardedRead(a1, a2, source.Lower(database), accessor)
 	case action == sqlite3.SQLITE_PRAGMA:
-		return g.judgePragma(source.Lower(a1), source.Lower(a2))
+		return g.judgePragma(source.Lower(a1), source.Lower(a2), database)
 	}
 	return c.judge(action, a1, a2, database)
 }
 
-func (c *conn) judgeGuardedRead(table, database, accessor string) string {
+func (c *conn) judgeGuardedRead(table, column, database, accessor string) string {
 	g, name := c.guard, source.Lower(table)
 	l := g.layout
 	pragma, isPragma := strings.CutPrefix(name, "pragma_")
@@ -366,9 +400,9 @@ func (c *conn) judgeGuardedRead(table, database, accessor string) string {
 	case database == "temp" && g.views[name]:
 		return ""
 	case database != "" && database != "main":
-	case strings.HasPrefix(name, "sqlite_"), l.hidden[name] && !(database == "main" && g.tableReaders[accessor]):
+	case strings.HasPrefix(name, "sqlite_"), g.hides(name) && !(database == "main" && g.tableReaders[accessor]):
 		// A condition may read tables that nothing else may.
-	case l.open[name]:
+	case g.readsPlainly(name, column):
 		return ""
 	case database == "main" && g.tableReaders[accessor] && !c.modules[name]:
 		return ""
@@ -378,7 +412,7 @@ func (c *conn) judgeGuardedRead(table, database, accessor string) string {
 		}
 	case c.modules[name]:
 	case database == "main": // a readable module, or the name SQLite reports for a subquery in a FULL JOIN
-		if _, isView := l.bodies[name]; !isView && l.tables[name] == "" {
+		if !g.isGuarded(name) {
 			return ""
 		}
 	default: // no column of it is read, or it is not a table of the database
@@ -387,20 +421,22 @@ func (c *conn) judgeGuardedRead(table, database, accessor string) string {
 	return fmt.Sprintf("Reading %s is not allowed. You may read: %s.", table, g.list())
 }
 
-func (g *guard) judgePragma(pragma, arg string) string {
+func (g *guard) judgePragma(pragma, arg, database string) string {
 	switch {
+	case database != "" && g.hiding: // the view of the same name is in another schema
+		return "A PRAGMA with a schema is not allowed. Leave the schema out."
 	case pragma == "data_version": // FTS5 reads it
 		return ""
 	case pragma != "table_info" && pragma != "table_xinfo":
 		return fmt.Sprintf("PRAGMA %s is not allowed. Allowed is table_info.", pragma)
-	case g.views[arg] || g.layout != nil && g.layout.open[arg]:
+	case g.views[arg] || g.layout != nil && g.layout.open[arg] && g.cut[arg] == nil && !g.gone[arg]:
 		return ""
 	}
 	return fmt.Sprintf("There is no table %.80q to describe. You may read: %s.", arg, g.list())
 }
 
 // list returns the names of the readable tables.
-func (g *guard) list() string { return source.Listed(maps.Keys(g.filters)) }
+func (g *guard) list() string { return source.Listed(g.readable()) }
 
 // visible returns the tables with a filter, without their references to other tables.
 func (g *guard) visible(tables []source.Table) []source.Table {
@@ -449,7 +485,7 @@ func (c *conn) checkFilters() error {
 			return cannotEnforce(table, "there is no such table.")
 		}
 	}
-	err := c.makeViews(c.guard.blank, words{})
+	err := c.makeViews(c.guard.blank, nil, words{})
 	defer c.dropViews()
 	if err != nil {
 		return footnote.Errorf(footnote.DatabaseUnavailable, "the filters cannot be enforced: %v", err)
@@ -470,18 +506,16 @@ func (c *conn) checkConditions(l *layout) error {
 	for _, low := range slices.Sorted(maps.Keys(l.bodies)) {
 		v := l.bodies[low]
 		w := wordsOf(v.query)
-		if w.main {
-			return cannotEnforce(v.name, "the view names a table with its schema.")
-		}
-		if !w.joined {
+		if err := c.checkBody(v, w); err != nil && !c.guard.all {
+			return err
+		} else if err != nil { // nobody asked for this view
+			delete(l.bodies, low)
+			l.hidden[low] = true
 			continue
 		}
-		for name := range w.names {
-			if c.internal(name) {
-				return cannotEnforce(v.name, "the view reads %s.", name)
-			}
+		if w.joined {
+			maps.Copy(l.named, w.names)
 		}
-		maps.Copy(l.named, w.names)
 	}
 	for _, table := range slices.Sorted(maps.Keys(c.guard.blank)) {
 		low := source.Lower(table)
@@ -496,6 +530,19 @@ func (c *conn) checkConditions(l *layout) error {
 		}
 		if err := c.checkCondition(from, c.guard.blank[table]); err != nil {
 			return cannotEnforce(table, "%v", err)
+		}
+	}
+	return nil
+}
+
+// checkBody returns an error if a view cannot be recreated safely. w are the words of its query.
+func (c *conn) checkBody(v view, w words) error {
+	if w.main {
+		return cannotEnforce(v.name, "the view names a table with its schema.")
+	}
+	for name := range w.names {
+		if w.joined && c.internal(name) {
+			return cannotEnforce(v.name, "the view reads %s.", name)
 		}
 	}
 	return nil

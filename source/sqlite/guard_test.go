@@ -46,6 +46,31 @@ func TestFilters(t *testing.T) {
 	})
 }
 
+// TestHidden hides columns of a source without filters, and of one whose filters let everybody see all rows.
+func TestHidden(t *testing.T) {
+	database := func(t testing.TB, variant int) string {
+		path := filepath.Join(t.TempDir(), "staff.db")
+		write(t, path, sourcetest.HiddenSetup(variant)...)
+		return path
+	}
+	t.Run("without filters", func(t *testing.T) {
+		sourcetest.RunHidden(t, func(t testing.TB, variant int) source.Source {
+			return open(t, database(t, variant), Options{Hiding: sourcetest.Hiding{}})
+		})
+	})
+	t.Run("with filters", func(t *testing.T) {
+		sourcetest.RunHidden(t, func(t testing.TB, variant int) source.Source {
+			filters := map[string]string{"staff": "id < 10", "teams": "all", "bonuses": "all", "roster": "all"}
+			if variant < 2 {
+				maps.Copy(filters, map[string]string{
+					"rich": "all", "paid": "all", "paid_twice": "all", "dossiers": "id < 10",
+				})
+			}
+			return open(t, database(t, variant), Options{Filters: filters, Hiding: sourcetest.Hiding{}})
+		})
+	})
+}
+
 // TestUnenforceableFilterIsRefused checks that a source with a filter that cannot be enforced does not open.
 func TestUnenforceableFilterIsRefused(t *testing.T) {
 	path := tenants(t, 0)

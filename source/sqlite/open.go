@@ -60,9 +60,13 @@ func Open(ctx context.Context, name, address string, o Options) (*Source, error)
 		Version: f.version,
 		Grant:   f.readable,
 		Filters: rules,
+		Hiding:  o.Hiding,
 		Config: func() (any, error) {
 			real, err := filepath.EvalSymlinks(f.path)
-			return config{Path: real, Immutable: f.immutable, Filters: rules.Opened(), Blank: rules.Blank()}, err
+			return config{
+				Path: real, Immutable: f.immutable, Filters: rules.Opened(), Blank: rules.Blank(),
+				Hides: o.Hiding != nil && o.Hiding.Any(),
+			}, err
 		},
 	})
 	if _, err := s.Status(ctx); err != nil {

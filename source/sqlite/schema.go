@@ -28,11 +28,22 @@ func (e *engine) Schema(ctx context.Context) (source.Schema, error) {
 	if err != nil {
 		return source.Schema{}, c.explain(err)
 	}
-	if c.guard != nil {
+	if hidden := source.HiddenIn(ctx); len(hidden) > 0 && c.guard == nil {
+		return source.Schema{}, source.Refusef("What you may see of the database has just changed. Try again.")
+	} else if len(hidden) > 0 {
+		if tables, err = c.withoutGone(tables, hidden); err != nil {
+			return source.Schema{}, c.explain(err)
+		}
+	}
+	filtered := c.guard != nil && !c.guard.all
+	if filtered {
 		tables = c.guard.visible(tables)
 	}
 	c.resolveKeys(tables)
 	if c.guard != nil {
+		c.guard.off = !filtered // for the counts
+	}
+	if filtered {
 		return source.Schema{Tables: tables}, nil // the number of rows is not for everybody to see
 	}
 	cctx, cancel := context.WithTimeout(ctx, countTime)

@@ -26,6 +26,7 @@ type Frame struct {
 	Choice        footnote.Choice
 	Sources       []string
 	System, Tools json.RawMessage // as a new conversation has them
+	Context       footnote.Digest // as in footnote.Opened
 	Org, User     string
 	Now           func() time.Time
 }
@@ -142,7 +143,7 @@ func (f Frame) read(raw []byte) (*conversation, error) {
 	}
 	c.add(footnote.Opened{
 		Assistant: f.Assistant, Model: f.Choice.Model, Tier: f.Choice.Tier, Effort: f.Choice.Effort, Sources: f.Sources,
-		System: footnote.DigestOf(f.System), Tools: footnote.DigestOf(f.Tools),
+		System: footnote.DigestOf(f.System), Tools: footnote.DigestOf(f.Tools), Context: f.Context,
 	})
 	for i, m := range in.Messages {
 		blocks, err := blocksOf(m.Content)

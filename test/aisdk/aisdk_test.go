@@ -88,8 +88,9 @@ func serve(t *testing.T) string {
 		Assistants: []*agent.Assistant{{
 			Name: "analyst", Model: model, ModelName: "claude-sonnet-5-5", Tools: tools(),
 			Limits: agent.Limits{Steps: 6},
-			Opening: func(context.Context, footnote.Principal, []string) (json.RawMessage, []string, error) {
-				return json.RawMessage(`[{"type":"text","text":"You are a test."}]`), []string{"shop"}, nil
+			Opening: func(context.Context, footnote.Principal, []string) (agent.Opening, error) {
+				system := json.RawMessage(`[{"type":"text","text":"You are a test."}]`)
+				return agent.Opening{System: system, Sources: []string{"shop"}}, nil
 			},
 		}},
 	})

@@ -132,8 +132,9 @@ func assistant(model model.Model, shop sources) *agent.Assistant {
 	return &agent.Assistant{
 		Name: "analyst", Model: model, ModelName: "claude-sonnet-5-5", Tools: tools,
 		Policy: agent.Policy{Approve: []string{"*"}},
-		Opening: func(context.Context, footnote.Principal, []string) (json.RawMessage, []string, error) {
-			return json.RawMessage(`[{"type":"text","text":"You are an analyst."}]`), []string{"shop"}, nil
+		Opening: func(context.Context, footnote.Principal, []string) (agent.Opening, error) {
+			system := json.RawMessage(`[{"type":"text","text":"You are an analyst."}]`)
+			return agent.Opening{System: system, Sources: []string{"shop"}}, nil
 		},
 	}
 }

@@ -10,10 +10,10 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/internal/placeholder"
 	"github.com/footnotehq/footnote/internal/reply"
 	"github.com/footnotehq/footnote/source"
 	"github.com/footnotehq/footnote/tool"
@@ -114,23 +114,14 @@ func check(o Options) error {
 	return checkPlaces(o)
 }
 
-var place = regexp.MustCompile(`\$[0-9]+`)
-
-// checkPlaces checks that $1, $2, … first occur in the statement in this order, one for each parameter: SQLite
-// numbers them by occurrence.
+// checkPlaces checks that the statement has one of $1, $2, … for each parameter, in order.
 func checkPlaces(o Options) error {
-	highest := 0
-	for _, p := range place.FindAllString(o.SQL, -1) {
-		n, err := strconv.Atoi(p[1:])
-		if err != nil || n < 1 || n > highest+1 {
-			return fmt.Errorf("%s: parameter %s appears in sql before lower-numbered parameters; use them in order",
-				o.Name, p)
-		}
-		highest = max(highest, n)
-	}
-	if highest != len(o.Parameters) {
-		return fmt.Errorf("%s: its sql has %d of $1, $2, …, but it has %d parameters", o.Name, highest,
-			len(o.Parameters))
+	n, err := placeholder.Count(o.SQL)
+	switch {
+	case err != nil:
+		return fmt.Errorf("%s: %w", o.Name, err)
+	case n != len(o.Parameters):
+		return fmt.Errorf("%s: its sql has %d of $1, $2, …, but it has %d parameters", o.Name, n, len(o.Parameters))
 	}
 	return nil
 }
@@ -178,7 +169,7 @@ func (t statement) run(ctx context.Context, call tool.Call, in map[string]json.R
 	if err != nil {
 		return tool.Output{}, err
 	}
-	result, sum, err := source.Collect(ctx, src, source.Query{SQL: t.SQL, Args: args, Limits: t.Limits})
+	result, sum, err := source.Collect(ctx, src, source.Query{SQL: t.SQL, Args: args, Limits: t.Limits, Own: true})
 	if err != nil {
 		return tool.Output{}, lookup.Failure(ctx, src, t.SQL, err)
 	}

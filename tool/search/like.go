@@ -112,7 +112,7 @@ func (at target) excerpt(w *writer, q words) string {
 	const before, length = 80, 240
 	var columns, titles []string
 	for _, c := range at.text {
-		if slices.Contains(at.title, c) {
+		if slices.ContainsFunc(at.title, func(t source.Column) bool { return t.Name == c.Name }) {
 			titles = append(titles, w.dialect.Quote(c.Name))
 		} else {
 			columns = append(columns, w.dialect.Quote(c.Name))

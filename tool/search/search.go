@@ -147,7 +147,8 @@ func (t *finder) run(ctx context.Context, call tool.Call, in input) (tool.Output
 		return tool.Output{}, err
 	}
 	ctx = footnote.WithSource(ctx, name)
-	result, sum, err := source.Collect(ctx, src, source.Query{SQL: st.sql, Args: st.args, Limits: t.Limits})
+	q := source.Query{SQL: st.sql, Args: st.args, Limits: t.Limits, Own: true}
+	result, sum, err := source.Collect(ctx, src, q)
 	if err != nil {
 		return tool.Output{}, t.failure(ctx, call, at, err)
 	}

@@ -79,8 +79,8 @@ func (r *rig) start(model model.Model) {
 		Assistants: []*agent.Assistant{{
 			Name: "chart", Model: model, ModelName: "scripted", Tools: r.tools, Setting: r.around,
 			Policy: agent.Policy{Approve: names},
-			Opening: func(context.Context, footnote.Principal, []string) (json.RawMessage, []string, error) {
-				return json.RawMessage(`[{"type":"text","text":"You draw."}]`), nil, nil
+			Opening: func(context.Context, footnote.Principal, []string) (agent.Opening, error) {
+				return agent.Opening{System: json.RawMessage(`[{"type":"text","text":"You draw."}]`)}, nil
 			},
 		}}})
 	if err != nil {

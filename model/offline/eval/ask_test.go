@@ -2,7 +2,6 @@ package eval_test
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -84,8 +83,8 @@ func newAsker(t *testing.T, m model.Model, sources openSources, groups map[strin
 		system := prompt.Blocks(prompt.Build(prompt.Options{Sources: shown, Charts: true}))
 		assistants = append(assistants, &agent.Assistant{
 			Name: group, Model: m, ModelName: "offline", Tools: tools,
-			Opening: func(context.Context, footnote.Principal, []string) (json.RawMessage, []string, error) {
-				return system, names, nil
+			Opening: func(context.Context, footnote.Principal, []string) (agent.Opening, error) {
+				return agent.Opening{System: system, Sources: names}, nil
 			},
 		})
 	}

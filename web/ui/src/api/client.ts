@@ -13,6 +13,7 @@ export interface Session {
   offline: boolean;
   offline_hint?: string;
   query_seconds?: number; // the longest time for a query
+  notices?: string[]; // what administrators should know of the server
   /** What the server offers. Modules of the app have keys of their own. */
   features: { duckdb: boolean; coder: boolean; uploads: boolean; [module: string]: boolean | undefined };
 }

@@ -82,5 +82,14 @@ export function originOf(r: { source?: string; parents?: string[] }): string {
   return r.source === "client" ? "in this browser" : (r.source ?? "");
 }
 
+/** verified by Ann on 2 November 2026 */
+export function verifiedBy(v: { by: string; on: string }): string {
+  const day = new Date(`${v.on}T00:00:00Z`);
+  const words = Number.isNaN(day.getTime())
+    ? v.on
+    : day.toLocaleDateString("en-GB", { day: "numeric", month: "long", year: "numeric", timeZone: "UTC" });
+  return `verified by ${v.by} on ${words}`;
+}
+
 /** Capitalises the first letter. */
 export const capital = (s: string) => s.charAt(0).toUpperCase() + s.slice(1);

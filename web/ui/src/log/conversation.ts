@@ -11,6 +11,7 @@ import type {
   Place,
   StoredResult,
   Unresolved,
+  Verified,
   Usage,
 } from "./events";
 import { familyOf } from "./tools";
@@ -66,6 +67,7 @@ export interface Answer {
   cites: readonly Cite[];
   unresolved: readonly Unresolved[];
   chart?: ChartSpec;
+  verified?: readonly Verified[];
 }
 
 export type TurnState = "idle" | "running" | "parked" | "finished" | "failed" | "stopped";
@@ -222,7 +224,7 @@ function reduce(c: Conversation, ev: LogEvent): Conversation {
     case "run_resumed":
       return withLast(c, (t) => ({ ...t, state: "running", deadline: undefined }));
     case "answered": {
-      const { text, footnotes, unresolved, chart } = ev.body;
+      const { text, footnotes, unresolved, chart, verified } = ev.body;
       // Without data to query, numbers need no footnotes. Those of the coder are sizes and line counts.
       const data = (c.sources.length > 0 && c.assistant !== "coder") || Object.keys(c.results).length > 0;
       const answer: Answer = {
@@ -231,6 +233,7 @@ function reduce(c: Conversation, ev: LogEvent): Conversation {
         cites: footnotes ?? [],
         unresolved: data ? (unresolved ?? []) : [],
         chart,
+        verified,
       };
       return withLast(c, (t) => ({ ...t, answer }));
     }

@@ -4,6 +4,8 @@
 export interface Column {
   name: string;
   kind?: string;
+  unit?: string; // of its numbers, as the company's context says: EUR, kg or %
+  format?: string; // a pattern such as 0.00 or 0%
 }
 
 export type Cell = string | number | boolean | null;
@@ -16,6 +18,15 @@ export interface StoredResult {
   columns: Column[];
   row_count: number;
   truncated?: boolean;
+  verified?: Verified;
+}
+
+/** The verified query whose very text returned a result. */
+export interface Verified {
+  query: string;
+  question: string; // the question that it answers
+  by: string;
+  on: string; // 2006-01-02
 }
 
 /** The footnote of one number. start and end are UTF-8 byte offsets. */
@@ -139,7 +150,14 @@ export interface Bodies {
   step_failed: { step: number; attempt: number; partial?: string; code: string; usage: Usage; cost: Cost };
   segmented: { from_seq: number; summary: string };
   rewound: { to_seq: number };
-  answered: { text: string; footnotes: Cite[]; unresolved?: Unresolved[]; chart?: ChartSpec };
+  answered: {
+    text: string;
+    footnotes: Cite[];
+    unresolved?: Unresolved[];
+    chart?: ChartSpec;
+    /** The results behind the answer that verified queries returned. */
+    verified?: (Verified & { result: string })[];
+  };
   titled: { title: string };
   feedback: { seq: number; good: boolean; words?: string };
   /** A person ran a statement. The result is a new version of `replaces`, if that is set. */

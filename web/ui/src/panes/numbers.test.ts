@@ -16,6 +16,18 @@ test("the numbers of a column have the same format", () => {
   expect(all("share_percent", "number", 90.0709, 0.7)).toEqual(["90.1%", "0.7%"]);
 });
 
+test("the company's units and formats decide", () => {
+  const declared = (unit: string, format: string, ...values: Cell[]) =>
+    values.map((v) => formatCell(v, styleOf({ name: "x", kind: "number", unit, format }, values)));
+  expect(declared("EUR", "", 1234.5, 7)).toEqual(["€1,234.50", "€7.00"]);
+  expect(declared("eur", "0", 1234.5)).toEqual(["€1,235"]);
+  expect(declared("kg", "0.0", 1234.56)).toEqual(["1,234.6\u00a0kg"]);
+  expect(declared("%", "", 12.5)).toEqual(["12.5%"]);
+  expect(declared("", "0.0%", 0.125, "0.5")).toEqual(["12.5%", "50.0%"]);
+  expect(declared("", "nonsense", 1.5)).toEqual(["1.5"]);
+  expect(formatCell("a", styleOf({ name: "x", kind: "text", unit: "kg" }, ["a"]))).toBe("a");
+});
+
 test("months and currencies are written as people write them", () => {
   expect(all("month", "text", "2026-10", null, "2025-07")).toEqual(["October 2026", "", "July 2025"]);
   expect(all("code", "text", "2026-10", "2026-13")).toEqual(["2026-10", "2026-13"]);

@@ -9,6 +9,8 @@ export interface Style {
   decimals?: number; // undefined: each number has as many as it needs
   percent?: boolean; // the values are percentages
   currency?: string; // such as EUR
+  unit?: string; // behind the number, such as kg
+  factor?: number; // what values are multiplied by, as 0.125 is 12.5%
   month?: boolean; // the values are months, such as 2026-10
 }
 
@@ -123,9 +125,26 @@ const maxDecimals = 6;
 /** Returns the style of a column, from its name and values. */
 export function styleOf(column: Column, values: Iterable<Cell | undefined>): Style {
   const all = [...values];
-  const style = numberStyle(column, all);
+  const style = declaredStyle(column, numberStyle(column, all));
+  if (column.unit && style.numeric && !style.percent) {
+    const code = column.unit.toUpperCase();
+    if (!Object.hasOwn(currencyTable, code)) return { ...style, unit: column.unit };
+    return column.format ? { ...style, currency: code } : inCurrency(style, code, all);
+  }
   const currency = style.numeric && !isIdentifier(column) && !style.percent ? currencyIn(column.name) : undefined;
   return currency ? inCurrency(style, currency, all) : style;
+}
+
+/** Applies the format and the percent sign that the company's context declares for a column. */
+function declaredStyle(column: Column, style: Style): Style {
+  const pattern = /^(#,##)?0(?:\.(0+))?(%?)$/.exec(column.format ?? "");
+  if (!style.numeric || (!pattern && column.unit !== "%")) return style;
+  if (!pattern) return { ...style, percent: true };
+  const decimals = pattern[2]?.length ?? 0;
+  // Grouping is for readers; the pattern 0 keeps it where it would be without a pattern.
+  const declared: Style = { ...style, grouped: style.grouped || Boolean(pattern[1]), decimals };
+  if (!pattern[3]) return column.unit === "%" ? { ...declared, percent: true } : declared;
+  return { ...declared, percent: true, factor: 100 };
 }
 
 function numberStyle(column: Column, values: Iterable<Cell | undefined>): Style {
@@ -181,7 +200,8 @@ export function formatCell(v: Cell | undefined, style: Style): string {
   if (v === null || v === undefined) return "";
   if (style.month) return inWords(String(v));
   if (!style.numeric || typeof v === "boolean") return String(v);
-  const number = figure(v, style) + (style.percent ? "%" : "");
+  const scaled = style.factor === undefined ? v : Number(v) * style.factor;
+  const number = figure(scaled, style) + (style.percent ? "%" : style.unit ? `\u00a0${style.unit}` : "");
   const sign = signOf(style);
   return number.startsWith("-") ? `-${sign}${number.slice(1)}` : sign + number;
 }

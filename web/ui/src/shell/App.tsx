@@ -101,44 +101,61 @@ function SignedIn({ session }: { session: Session }) {
   const asks = !at.page && !at.usage && !missing;
   const skip = module?.skip ?? (asks ? toQuestion : toContent);
   return (
-    <div className="flex h-full print:block">
-      <a
-        href={skip.href}
-        className="sr-only focus:not-sr-only focus:absolute focus:z-50 focus:m-2 focus:rounded-md focus:bg-raised focus:p-2"
-      >
-        {skip.label}
-      </a>
-      {module ? (
-        <Boundary of={at.page?.join("/")}>
+    <div className="flex h-full flex-col print:block">
+      <Notices of={session.notices} />
+      <div className="flex min-h-0 grow print:block">
+        <a
+          href={skip.href}
+          className="sr-only focus:not-sr-only focus:absolute focus:z-50 focus:m-2 focus:rounded-md focus:bg-raised focus:p-2"
+        >
+          {skip.label}
+        </a>
+        {module ? (
+          <Boundary of={at.page?.join("/")}>
+            <Suspense fallback={null}>
+              <module.Page at={at} />
+            </Suspense>
+          </Boundary>
+        ) : (
+          <Main
+            log={log}
+            at={at}
+            wide={wide}
+            list={list}
+            setList={setList}
+            session={session}
+            onSettings={() => setSettings(true)}
+          />
+        )}
+        <Boundary instead={null} of={`${settings} ${menu}`}>
           <Suspense fallback={null}>
-            <module.Page at={at} />
+            {settings && <Settings session={session} onClose={() => setSettings(false)} />}
+            {menu && (
+              <CommandMenu
+                log={log}
+                session={session}
+                shortcuts={menu === "shortcuts"}
+                onClose={() => setMenu(null)}
+                onSettings={() => setSettings(true)}
+              />
+            )}
           </Suspense>
         </Boundary>
-      ) : (
-        <Main
-          log={log}
-          at={at}
-          wide={wide}
-          list={list}
-          setList={setList}
-          session={session}
-          onSettings={() => setSettings(true)}
-        />
-      )}
-      <Boundary instead={null} of={`${settings} ${menu}`}>
-        <Suspense fallback={null}>
-          {settings && <Settings session={session} onClose={() => setSettings(false)} />}
-          {menu && (
-            <CommandMenu
-              log={log}
-              session={session}
-              shortcuts={menu === "shortcuts"}
-              onClose={() => setMenu(null)}
-              onSettings={() => setSettings(true)}
-            />
-          )}
-        </Suspense>
-      </Boundary>
+      </div>
+    </div>
+  );
+}
+
+/** What administrators should know of the server, such as that a file of the context is faulty. */
+function Notices({ of = [] }: { of?: string[] }) {
+  if (of.length === 0) return null;
+  return (
+    <div role="status" className="max-h-32 overflow-auto border-b bg-sunken px-5 py-2 text-sm print:hidden">
+      {of.map((text) => (
+        <p key={text} className="whitespace-pre-line">
+          {text}
+        </p>
+      ))}
     </div>
   );
 }

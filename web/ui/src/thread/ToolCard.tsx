@@ -1,7 +1,7 @@
 import { memo, Suspense, useEffect, useRef, useState } from "react";
 import type { ToolPart, ToolState } from "../log/conversation";
 import { familyOf, field, labelOf, onFiles, useTools } from "../log/tools";
-import { ago, duration, plural } from "../lib/format";
+import { ago, duration, plural, verifiedBy } from "../lib/format";
 import { lazyComponent } from "../lib/lazy";
 import { Boundary } from "../ui/Boundary";
 import { Icon } from "../ui/Icon";
@@ -96,6 +96,7 @@ function State({ state }: { state: ToolState }) {
 function facts(p: ToolPart): string {
   const words: string[] = [];
   if (p.result) words.push(plural(p.result.row_count, "row"));
+  if (p.result?.verified) words.push(verifiedBy(p.result.verified));
   if (onFiles(p)) words.push(...outcome(p));
   if (p.approval?.approved === false) words.push("declined");
   if (p.cached) words.push(p.age === undefined ? "cached" : `cached, ${ago(p.age)}`);

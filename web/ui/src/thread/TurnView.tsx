@@ -12,7 +12,8 @@ import {
 import { useLog, type Log } from "../log/store";
 import { familyOf, field, labelOf, useTools } from "../log/tools";
 import { api, errorMessage } from "../api/client";
-import { capital, clock, duration, money, plural, resultName, tokensWithWeight } from "../lib/format";
+import { capital, clock, duration, money, plural, resultName, tokensWithWeight, verifiedBy } from "../lib/format";
+import type { Verified } from "../log/events";
 import { queryLimit, youOrName } from "../lib/me";
 import { go, useRoute } from "../lib/router";
 import { useAsks } from "../panes/files/consent";
@@ -55,6 +56,9 @@ export const TurnView = memo(function TurnView({ turn: fromLog, log, last, onNot
         <div className="when-settled" data-settling={coming || undefined}>
           {turn.answer && <Stale turn={turn} log={log} />}
           <Outcome turn={turn} log={log} last={last} />
+          {turn.answer?.verified?.map((v) => (
+            <VerifiedBadge key={v.query + v.question} verified={v} />
+          ))}
           {turn.answer && <Footnotes turn={turn} onNote={onNote} />}
           {!running && <AnswerCharts turn={turn} log={log} />}
           {!running && <Results turn={turn} log={log} />}
@@ -339,6 +343,18 @@ function Regenerate({ log, label }: { log: Log; label: string }) {
         </span>
       )}
     </>
+  );
+}
+
+/** Says that a person has verified the query behind an answer, and for which question. */
+function VerifiedBadge({ verified }: { verified: Verified }) {
+  return (
+    <p className="mt-3 flex items-start gap-1.5 text-sm text-good" dir="auto">
+      <Icon name="check" small className="mt-0.5" />
+      <span className="min-w-0 wrap-anywhere">
+        “{verified.question}”: {verifiedBy(verified)}
+      </span>
+    </p>
   );
 }
 

@@ -4,7 +4,7 @@ import type { KeyboardEvent } from "react";
 import { api } from "../../api/client";
 import { page, useFirstRows, type ResultRef } from "../../api/rows";
 import { useLoad } from "../../api/load";
-import { duration, originOf, plural, resultName } from "../../lib/format";
+import { duration, originOf, plural, resultName, verifiedBy } from "../../lib/format";
 import { youOrName } from "../../lib/me";
 import { go } from "../../lib/router";
 import type { ShownResult } from "../../log/conversation";
@@ -188,7 +188,12 @@ function Query({
       <Sql sql={r.sql ?? ""} className="max-h-44" />
       <p className="mt-1.5 flex flex-wrap items-center gap-x-1 text-xs text-ink-quiet">
         <span className="tabular min-w-0 flex-1">
-          {[originOf(r), plural(r.row_count, "row"), r.millis !== undefined ? duration(r.millis) : ""]
+          {[
+            originOf(r),
+            plural(r.row_count, "row"),
+            r.millis !== undefined ? duration(r.millis) : "",
+            r.verified ? verifiedBy(r.verified) : "",
+          ]
             .filter(Boolean)
             .join(" · ")}
         </span>

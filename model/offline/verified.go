@@ -1,0 +1,73 @@
+package offline
+
+import (
+	"strings"
+	"time"
+
+	"github.com/footnotehq/footnote/internal/currency"
+	"github.com/footnotehq/footnote/knowledge/verified"
+	"github.com/footnotehq/footnote/model"
+)
+
+// Verified queries: a question that is a wording of one is answered with its rows, before any rule is tried.
+
+const verifiedTool = "verified_query"
+
+// verified returns the call that runs the verified query for the last question, or its rows as the answer. It returns
+// false if the question is no wording of one, or if the query has failed: the rules then read the question.
+func (pn *Planner) verified(req model.Request, h History) (Answer, bool) {
+	if pn.opts.Verified == nil {
+		return Answer{}, false
+	}
+	found, ok := pn.opts.Verified().Match(verified.Caller{
+		Roles: req.Principal.Roles, Sources: req.Sources, Now: time.Now(),
+	}, h.Last())
+	if !ok {
+		return Answer{}, false
+	}
+	c := h.Result(verifiedTool)
+	if c == nil {
+		if req.NoTools || h.called(verifiedTool) || !Offered(req.Tools, verifiedTool) {
+			return Answer{}, false
+		}
+		return ToolCall(h, verifiedTool, map[string]any{"question": h.Last()}), true
+	}
+	res, err := ParseResult(c)
+	if err != nil || len(res.Columns) == 0 {
+		return Answer{}, false
+	}
+	w := &Writer{}
+	w.writeVerified(res, found.Question)
+	if len(h.Questions) <= 1 {
+		w.writeBadge()
+	}
+	return w.Answer(), true
+}
+
+// writeVerified writes the rows of a verified query. A row of few columns is a sentence, and others are a table.
+func (w *Writer) writeVerified(res Result, question string) {
+	const inSentence = 4 // columns
+	question = strings.TrimRight(question, "?!. ")
+	res.currency = func(_, col int) string { return currency.InName(res.Columns[col]) }
+	switch {
+	case len(res.Rows) == 0:
+		w.say(echo(question), ": no rows match.")
+	case len(res.Rows) == 1 && res.Count <= 1 && len(res.Columns) <= inSentence:
+		w.say(echo(question), ": ")
+		for i, name := range res.Columns {
+			if i > 0 {
+				w.Text(", ")
+			}
+			if len(res.Columns) > 1 {
+				w.say(label(name), " ")
+			}
+			w.say("**", cell{res, 0, i, true, false}, "**")
+		}
+		w.Text(".")
+	default:
+		w.say(echo(question), ": ")
+		w.writeRowCount(res)
+		w.Text(".")
+		w.writeTable(res, nil, false)
+	}
+}

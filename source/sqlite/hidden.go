@@ -1,0 +1,256 @@
+package sqlite
+
+import (
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+
+	"github.com/footnotehq/footnote/internal/rowfilter"
+	"github.com/footnotehq/footnote/source"
+	sqlite3 "modernc.org/sqlite/lib"
+)
+
+// Columns are hidden in the same way as rows: a table with hidden columns is itself hidden by a temporary view of its
+// name, which does not have them. So SELECT *, whole rows, joins and error messages know nothing of these columns.
+//
+// What could reveal a hidden column in another way is hidden as a whole: a virtual table with its shadow tables, and a
+// view of the database whose query needs the column. Generated columns of the same table are hidden, too, as they may
+// be computed from it.
+
+// hides reports whether the statement may not read a table or view at all.
+func (g *guard) hides(low string) bool { return g.layout.hidden[low] || g.gone[low] }
+
+// readsPlainly reports whether a statement may read a column of a table without a view. Without one, it counts rows.
+func (g *guard) readsPlainly(low, column string) bool {
+	return g.layout.open[low] && (g.cut[low] == nil || column == "")
+}
+
+// isGuarded reports whether a name stands for a table or view that is read through a view of the guard.
+func (g *guard) isGuarded(low string) bool {
+	_, isView := g.layout.bodies[low]
+	return isView || g.layout.tables[low] != "" || g.cut[low] != nil
+}
+
+// hide finds the tables and views of the layout that have hidden columns or are hidden.
+func (c *conn) hide(hidden source.Hidden) error {
+	g := c.guard
+	g.cut, g.gone, g.hiding = map[string][]string{}, map[string]bool{}, len(hidden) > 0
+	if len(hidden) == 0 {
+		return nil
+	}
+	for low, name := range g.layout.names {
+		columns, whole := hidden.Of("", name)
+		if whole || len(columns) > 0 && g.layout.virtual[low] {
+			g.gone[low] = true
+			continue
+		}
+		if len(columns) == 0 {
+			continue
+		}
+		if err := c.cutTable(low, name, columns); err != nil {
+			return err
+		}
+	}
+	for shadow, owner := range g.layout.shadows {
+		if g.gone[owner] {
+			g.gone[shadow] = true
+		}
+	}
+	return nil
+}
+
+// cutTable records which columns of a table or view remain visible.
+func (c *conn) cutTable(low, name string, columns map[string]bool) error {
+	rows, err := c.all("SELECT name, hidden FROM pragma_table_xinfo(?, 'main')", name)
+	if err != nil { // a view that cannot be compiled
+		c.guard.gone[low] = true
+		return nil
+	}
+	var visible []string
+	for _, r := range rows {
+		if column := rawText(r[0]); !source.Has(columns, column) && r[1] == int64(0) {
+			visible = append(visible, column)
+		}
+	}
+	if len(visible) == 0 {
+		c.guard.gone[low] = true
+		return nil
+	}
+	c.guard.cut[low] = visible // also if the column does not exist: nothing may depend on that
+	return nil
+}
+
+func rawText(v any) string {
+	s, _ := v.(string)
+	return s
+}
+
+// columns returns the visible columns of a table or view, as the list of a SELECT.
+func (g *guard) columns(low string) string {
+	if g.cut[low] == nil {
+		return "*"
+	}
+	list := ""
+	for i, column := range g.cut[low] {
+		if i > 0 {
+			list += ", "
+		}
+		list += quote(column)
+	}
+	return list
+}
+
+// makeTableViews hides each table with a condition or with hidden columns behind a view.
+func (c *conn) makeTableViews(conditions rowfilter.Conditions) error {
+	g := c.guard
+	for low, name := range g.layout.names {
+		barrier := ""
+		switch _, filtered := g.layout.tables[low]; {
+		case g.gone[low]:
+			continue
+		case filtered:
+			barrier = fmt.Sprintf(" WHERE (%s) LIMIT -1 OFFSET 0", conditions.Of(g.named(name)))
+		case !g.layout.open[low] || g.cut[low] == nil:
+			continue
+		}
+		secret := g.secret()
+		if err := c.exec(fmt.Sprintf(
+			"CREATE TEMP VIEW %s AS SELECT %s FROM main.%s%s; CREATE TEMP VIEW %s AS SELECT * FROM temp.%s",
+			quote(secret), g.columns(low), quote(name), barrier, quote(name), quote(secret))); err != nil {
+			return err
+		}
+		g.views[secret], g.views[low], g.tableReaders[secret] = true, true, true
+	}
+	return nil
+}
+
+// neededViews returns the views of the database that a statement may read. With filters, these are all that have one;
+// otherwise, those that it names, and those that these name.
+func (g *guard) neededViews(w words) map[string]view {
+	needed := map[string]view{}
+	if !g.all || w.every {
+		for low, v := range g.layout.bodies {
+			if !g.gone[low] {
+				needed[low] = v
+			}
+		}
+		return needed
+	}
+	var add func(names map[string]bool)
+	add = func(names map[string]bool) {
+		for low := range names {
+			v, ok := g.layout.bodies[low]
+			if _, known := needed[low]; ok && !known && !g.gone[low] {
+				needed[low] = v
+				add(wordsOf(v.query).names)
+			}
+		}
+	}
+	add(w.names)
+	return needed
+}
+
+// dropBroken drops the views that cannot be compiled, as they need a hidden column. A quoted name that is no column
+// must not be read as text here: it would reveal the name.
+func (c *conn) dropBroken(views map[string]view) error {
+	g := c.guard
+	if err := c.configure(sqlite3.SQLITE_DBCONFIG_DQS_DML, 0); err != nil {
+		return err
+	}
+	broken := map[string]bool{}
+	g.trusted = false
+	for low, v := range views {
+		st, _, err := c.prepare("SELECT * FROM temp." + quote(v.name))
+		if err != nil {
+			broken[low] = true
+			continue
+		}
+		st.close()
+	}
+	g.trusted = true
+	if err := c.configure(sqlite3.SQLITE_DBCONFIG_DQS_DML, 1); err != nil {
+		return err
+	}
+	for low := range broken {
+		if err := c.exec("DROP VIEW temp." + quote(views[low].name)); err != nil {
+			return err
+		}
+		delete(g.views, low)
+		g.gone[low] = true
+	}
+	return nil
+}
+
+// goneView returns a view in a statement that is hidden as a whole because it needs a hidden column, or "". Without
+// this check, the refusal would name a table that the view reads.
+func (g *guard) goneView(w words) string {
+	for low := range g.gone {
+		if v, isView := g.layout.bodies[low]; isView && w.names[low] {
+			return v.name
+		}
+	}
+	return ""
+}
+
+// withoutTrace turns the refusal of a table that is hidden as a whole into SQLite's error for one that does not exist.
+func (g *guard) withoutTrace(sql string, err error) error {
+	bad, ok := errors.AsType[*source.Error](err)
+	if !ok || bad.Kind != source.Refused {
+		return err
+	}
+	for t := range tokens(sql) {
+		name := dequote(t.text)
+		low := source.Lower(name)
+		if _, isView := g.layout.bodies[low]; g.gone[low] && !isView &&
+			strings.HasPrefix(source.Lower(bad.Reason), "reading "+low+" is not allowed.") {
+			return source.Failf("no such table: %s", name)
+		}
+	}
+	return err
+}
+
+// readable returns the names of the tables and views that a statement may read; without filters, only of the
+// tables, as it is not known of all views whether they need a hidden column.
+func (g *guard) readable() iter.Seq[string] {
+	return func(yield func(string) bool) {
+		if !g.all {
+			for name := range g.filters {
+				if !g.gone[source.Lower(name)] && !yield(name) {
+					return
+				}
+			}
+			return
+		}
+		if g.layout == nil {
+			return
+		}
+		for low, name := range g.layout.names {
+			_, isView := g.layout.bodies[low]
+			if !isView && g.layout.shadows[low] == "" && !g.hides(low) && !yield(name) {
+				return
+			}
+		}
+	}
+}
+
+// withoutGone returns the tables without those that are hidden as a whole.
+func (c *conn) withoutGone(tables []source.Table, hidden source.Hidden) ([]source.Table, error) {
+	defer c.dropViews()
+	if err := c.makeViews(c.guard.blank, hidden, words{every: true}); err != nil {
+		c.guard.broken = true
+		return nil, err
+	}
+	tables = slices.DeleteFunc(tables, func(t source.Table) bool { return c.guard.gone[source.Lower(t.Name)] })
+	for i := range tables {
+		visible := c.guard.cut[source.Lower(tables[i].Name)]
+		if visible == nil {
+			continue
+		}
+		tables[i].Columns = slices.DeleteFunc(tables[i].Columns, func(col source.Column) bool {
+			return !slices.Contains(visible, col.Name)
+		})
+	}
+	return tables, nil
+}
