@@ -39,6 +39,8 @@ type Context struct {
 	Glossary string // free text; it is for everybody who may ask
 	Model    Model
 	files    map[string][]byte
+	// protected are the indexes of the datasets of which something is hidden from somebody: each query looks at them.
+	protected []int
 }
 
 // Fault says what is wrong with a file. Line is 0 if the fault is in no particular line, and File is empty if it
@@ -111,6 +113,11 @@ func Read(fsys fs.FS) (*Context, error) {
 	var faults Faults
 	c.Glossary = checkGlossary(files[GlossaryFile], &faults)
 	c.Model = readModel(files[ModelFile], &faults)
+	for i := range c.Model.Datasets {
+		if c.Model.Datasets[i].protects() {
+			c.protected = append(c.protected, i)
+		}
+	}
 	if err := faults.err(); err != nil {
 		return nil, err
 	}
