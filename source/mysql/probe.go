@@ -1,0 +1,163 @@
+package mysql
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/go-sql-driver/mysql"
+
+	"github.com/footnotehq/footnote/internal/wordlist"
+	"github.com/footnotehq/footnote/source"
+	"github.com/footnotehq/footnote/source/child"
+)
+
+var (
+	//go:embed probe/writes.sql
+	writes string
+	//go:embed probe/session.sql
+	sessionStatements string
+)
+
+// harmless are the privileges of a user who only reads. SHOW DATABASES, PROCESS and the like tell more than a query
+// may ask, but the gate does not let a query ask it.
+var harmless = wordlist.Map(`
+	USAGE: nothing
+	SELECT: read
+	SHOW_VIEW: definitions of views
+	EXECUTE: functions, which the setting functions must allow, too
+	SHOW_DATABASES: names of databases
+	PROCESS: statements of others`)
+
+// grant matches a line of SHOW GRANTS: its privileges, and what they are on. A role has no ON.
+var grant = regexp.MustCompile(`^GRANT (.+?) ON (.+?) TO `)
+
+// Probe implements child.Engine. It first refuses a user with privileges beyond reading. Then it tries every write as a
+// query, and without the gate in the transaction that queries have. With the privileges of a reader, none can work.
+func (e *engine) Probe(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, loadTime)
+	defer cancel()
+	cat, err := e.catalog(ctx, time.Now())
+	if err != nil {
+		return err
+	}
+	excess, err := e.excess(ctx)
+	if err != nil {
+		return err
+	}
+	if len(excess) > 0 {
+		return fmt.Errorf("%w The user %s has %s. Make one that may only read:\n  CREATE USER footnote_reader "+
+			"IDENTIFIED BY '…';\n  GRANT SELECT, SHOW VIEW ON %s.* TO footnote_reader;", source.ErrWritable,
+			cat.role, strings.Join(excess, "; "), quote(cat.database))
+	}
+	table := "footnote_none"
+	for _, r := range cat.relations {
+		if !r.view {
+			table = r.quoted()
+			break
+		}
+	}
+	list := child.Attempts(writes, table, "")
+	for _, sql := range append(slices.Clone(list), child.Attempts(sessionStatements, table, "")...) {
+		_, err := e.Query(ctx, source.Query{SQL: sql, Limits: source.DefaultLimits()}, func([]any) error { return nil })
+		if bad, ok := errors.AsType[*source.Error](err); !ok || bad.Kind != source.Refused {
+			return attemptError(ctx, sql, err, "as a query")
+		}
+	}
+	return e.withoutGate(ctx, list)
+}
+
+// excess returns the privileges of the user that go beyond reading.
+func (e *engine) excess(ctx context.Context) ([]string, error) {
+	s, err := e.begin(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer s.end()
+	rows, err := s.rows(ctx, "SHOW GRANTS")
+	if err != nil {
+		return nil, err
+	}
+	var found []string
+	for _, r := range rows {
+		found = append(found, excessOf(r[0])...)
+	}
+	return found, nil
+}
+
+// excessOf returns the privileges in a line of SHOW GRANTS that go beyond reading.
+func excessOf(line string) []string {
+	m := grant.FindStringSubmatch(line)
+	if m == nil {
+		if strings.HasPrefix(line, "SET DEFAULT ROLE ") || strings.HasPrefix(line, "GRANT `") ||
+			strings.HasPrefix(line, "GRANT '") || strings.HasPrefix(line, "REVOKE ") {
+			return nil // a role, whose privileges are in lines of their own once it is active
+		}
+		return []string{fmt.Sprintf("a privilege that is not known here (%.80s)", line)}
+	}
+	var found []string
+	for _, privilege := range privileges(m[1]) {
+		word := strings.ReplaceAll(privilege, " ", "_")
+		if _, ok := harmless[word]; !ok {
+			found = append(found, privilege+" on "+m[2])
+		}
+	}
+	if strings.Contains(line, "WITH GRANT OPTION") {
+		found = append(found, "GRANT OPTION on "+m[2])
+	}
+	return found
+}
+
+// privileges splits a list of privileges, and leaves out the columns in brackets.
+func privileges(list string) []string {
+	var out []string
+	depth, from := 0, 0
+	for i, c := range list + "," {
+		switch c {
+		case '(':
+			depth++
+		case ')':
+			depth--
+		case ',':
+			if depth == 0 {
+				p, _, _ := strings.Cut(list[from:i], "(")
+				out = append(out, strings.TrimSpace(p))
+				from = i + 1
+			}
+		}
+	}
+	return out
+}
+
+// withoutGate tries statements past the gate. Each has its own transaction, because DDL ends one.
+func (e *engine) withoutGate(ctx context.Context, list []string) error {
+	s, err := e.begin(ctx)
+	if err != nil {
+		return err
+	}
+	defer s.end()
+	s.broken = true // whatever the attempts did to the session ends with it
+	for _, sql := range list {
+		if err := s.conn.exec(ctx, "START TRANSACTION READ ONLY"); err != nil {
+			return e.unreachable(ctx, err)
+		}
+		err := s.conn.exec(ctx, sql)
+		if _, refused := errors.AsType[*mysql.MySQLError](err); !refused {
+			return attemptError(ctx, sql, err, "past the gate")
+		}
+	}
+	return nil
+}
+
+// attemptError returns the error for an attempt that was not refused.
+func attemptError(ctx context.Context, sql string, err error, how string) error {
+	if writable := child.CheckRefused(ctx, sql, err, "", how); writable != nil {
+		return writable
+	}
+	return fmt.Errorf("try %q %s: %w", sql, how, err)
+}

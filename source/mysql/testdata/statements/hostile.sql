@@ -1,0 +1,1 @@
+# Statements that the gate must refuse, beyond those that every engine gets.
