@@ -395,15 +395,9 @@ func (p *parser) keyword() phrase {
 	case t.low == "row" && called:
 		p.next()
 		return phrase{class: whole, sql: "ROW" + p.inBrackets(func() string { return p.list(p.plain) })}
-	case (t.low == "date" || t.low == "time" || t.low == "timestamp") && after.kind == text:
+	case after.kind == text && introducers[t.low] != "":
 		p.next()
-		return phrase{class: whole, sql: strings.ToUpper(t.low) + p.literal()}
-	case t.low[0] == '_' && after.kind == text && charsets[t.low]:
-		p.next()
-		return phrase{class: whole, sql: t.low + p.literal()}
-	case t.low == "_binary" && after.kind == text:
-		p.next()
-		return phrase{class: whole, sql: "_binary" + p.literal()}
+		return phrase{class: whole, sql: introducers[t.low] + p.literal()}
 	case called:
 		p.next()
 		return p.call("", t.value)
@@ -415,8 +409,11 @@ func (p *parser) keyword() phrase {
 	return p.named()
 }
 
-// charsets are the introducers of strings whose characters are written as in the connection's character set.
-var charsets = map[string]bool{"_utf8mb4": true, "_utf8mb3": true, "_utf8": true}
+// introducers are words before a string: types, and character sets in which it is written as in the connection's.
+var introducers = map[string]string{
+	"date": "DATE", "time": "TIME", "timestamp": "TIMESTAMP", "_utf8mb4": "_utf8mb4", "_utf8mb3": "_utf8mb3",
+	"_utf8": "_utf8", "_binary": "_binary",
+}
 
 // cases reads CASE.
 func (p *parser) cases() string {

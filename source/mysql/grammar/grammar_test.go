@@ -23,15 +23,17 @@ func TestWritten(t *testing.T) {
 		"SELECT 1 + 2 * 3":                 "SELECT 1 + (2 * 3) AS `1 + 2 * 3`",
 		"SELECT a OR b AND NOT c = 1 FROM t": "SELECT `a` OR (`b` AND (NOT (`c` = 1))) " +
 			"AS `a OR b AND NOT c = 1` FROM `shop`.`t`",
-		"SELECT 'it\\'s', \"a\"\"b\", 'x' 'y'":                "SELECT 'it''s' AS `it's`, 'a\"b' AS `a\"b`, 'xy' AS `xy`",
+		"SELECT 'it\\'s', \"a\"\"b\", 'x' 'y'": "SELECT 'it''s' AS `it's`, " +
+			"'a\"b' AS `a\"b`, 'xy' AS `xy`",
 		`SELECT "a" FROM "t"`:                                 "SELECT `a` FROM `shop`.`t`",
 		"SELECT a FROM t LIMIT 2, 3":                          "SELECT `a` FROM `shop`.`t` LIMIT 2, 3",
 		"SELECT a FROM t OFFSET 1 ROW FETCH NEXT 2 ROWS ONLY": "SELECT `a` FROM `shop`.`t` LIMIT 2 OFFSET 1",
 		"SELECT count(*), -a, !b FROM t":                      "SELECT COUNT(*) AS `count(*)`, -`a` AS `-a`, !`b` AS `!b` FROM `shop`.`t`",
 		"SELECT d + INTERVAL 1 DAY FROM t":                    "SELECT `d` + INTERVAL 1 DAY AS `d + INTERVAL 1 DAY` FROM `shop`.`t`",
-		"WITH x AS (SELECT 1 AS n) SELECT n FROM X":           "WITH `x` AS (SELECT 1 AS `n`) SELECT `n` FROM `x` AS `X`",
-		"VALUES ROW(1), (2)":                                  "VALUES (1), (2)",
-		"SELECT a FROM t WHERE b LIKE 'x\\_%'":                "SELECT `a` FROM `shop`.`t` WHERE `b` LIKE 'x\\\\_%'",
+		"WITH x AS (SELECT 1 AS n) SELECT n FROM X": "WITH `x` AS (SELECT 1 AS `n`) " +
+			"SELECT `n` FROM `x` AS `X`",
+		"VALUES ROW(1), (2)":                   "VALUES (1), (2)",
+		"SELECT a FROM t WHERE b LIKE 'x\\_%'": "SELECT `a` FROM `shop`.`t` WHERE `b` LIKE 'x\\\\_%'",
 	} {
 		st, err := Read(statement, anything)
 		if err != nil || st.SQL != want {
