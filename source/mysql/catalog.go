@@ -289,6 +289,9 @@ func (b *builder) takeColumn(r []string) {
 	c := source.Column{
 		Name: r[2], Type: r[3], Kind: schemaKind(r[4], r[3]), Nullable: r[5] == "YES", Comment: r[6],
 	}
+	if b.e.rules != nil {
+		c.Type = r[4] // the values of an ENUM may be those of others
+	}
 	if !b.room.Fits(c) {
 		t.Comment = source.NotListed
 		return

@@ -64,8 +64,8 @@ var kinds = wordlist.Map(`
 	datetime timestamp: timestamp
 	time: time
 	json: json
-	binary varbinary tinyblob blob mediumblob longblob geometry point linestring polygon multipoint multilinestring
-	multipolygon geometrycollection vector: blob`)
+	binary varbinary tinyblob blob mediumblob longblob vector: blob
+	geometry point linestring polygon multipoint multilinestring multipolygon geometrycollection: blob`)
 
 // kindOf returns the kind of a type.
 func kindOf(typ string) string {

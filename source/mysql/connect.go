@@ -77,7 +77,7 @@ func connect(ctx context.Context, name, address string, o Options) (_ *engine, e
 	if err != nil {
 		return nil, err
 	}
-	if err := e.checkFilters(cat); err != nil {
+	if err := e.checkFilters(ctx, cat); err != nil {
 		return nil, err
 	}
 	return e, e.checkVersion(ctx, o.VersionSQL)

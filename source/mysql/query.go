@@ -127,6 +127,10 @@ func (s *session) explain(ctx context.Context, err error) error {
 		s.broken = true
 		return source.Failf("The connection to the database was lost during the query. Run the query again.")
 	}
+	if bad.Number == 1064 && s.e.rules != nil {
+		// The message would quote the statement as the gate has written it, with the filters.
+		return source.Failf("The database does not know the syntax of a part of this statement.")
+	}
 	return explainNumber(ctx, bad)
 }
 

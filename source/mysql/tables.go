@@ -1,7 +1,9 @@
 package mysql
 
 import (
+	"context"
 	_ "embed"
+	"errors"
 	"maps"
 	"strings"
 
@@ -176,7 +178,15 @@ func cmpOr(a, b string) string {
 }
 
 // checkFilters checks at startup that every filter can be applied.
-func (e *engine) checkFilters(cat *catalog) error {
+func (e *engine) checkFilters(ctx context.Context, cat *catalog) error {
+	if e.rules == nil {
+		return nil
+	}
+	s, err := e.begin(ctx)
+	if err != nil {
+		return err
+	}
+	defer s.end()
 	for table := range e.filters {
 		schema, name, ok := strings.Cut(table, ".")
 		if !ok {
@@ -191,8 +201,14 @@ func (e *engine) checkFilters(cat *catalog) error {
 			return footnote.Invalidf("source %s: filters: the definition of the view %s cannot be read, so its tables "+
 				"cannot be filtered: GRANT SHOW VIEW ON %s TO the user.", e.name, table, t.quoted())
 		}
-		if _, err := e.reader(cat, e.rules.Blank()).filtered(schema, name); err != nil {
-			return footnote.Invalidf("source %s: filters: %s: %v.", e.name, table, err)
+		filtered, err := e.reader(cat, e.rules.Blank()).filtered(schema, name)
+		if err == nil {
+			_, err = s.query(ctx, "EXPLAIN SELECT 1 FROM "+filtered.SQL+" AS t", func([]any) error { return nil })
+		}
+		if bad, ok := errors.AsType[*source.Error](err); ok {
+			return footnote.Invalidf("source %s: filters: %s: %s", e.name, table, bad.Reason)
+		} else if err != nil {
+			return err
 		}
 	}
 	return nil

@@ -12,6 +12,7 @@ type phrase struct {
 	class   int    // how tightly its operator binds; whole if it needs no brackets as an operand
 	column  bool   // it is a column, which has a name
 	literal string // the content of a string
+	loose   string // a string as it is compared by a column's own collation, where strings are compared exactly
 }
 
 const whole = 99
@@ -100,13 +101,16 @@ func (p *parser) comparison() phrase {
 		case t.kind == sign && in(comparisons, t.value) && p.err == nil:
 			p.next()
 			operator := t.value
-			right := ""
-			if quantity := p.quantity(); quantity != "" {
-				right = quantity
-			} else {
-				right = p.predicate().wrapped()
+			right := phrase{class: whole, sql: p.quantity()}
+			if right.sql == "" {
+				right = p.predicate()
 			}
-			e = phrase{class: comparison, sql: e.wrapped() + " " + operator + " " + right}
+			sql := e.wrapped() + " " + operator + " " + right.wrapped()
+			if operator == "=" && e.column && right.loose != "" {
+				// An index helps only with the column's own collation. What is the same byte by byte is the same in it.
+				sql = "(" + e.sql + " = " + right.loose + " AND " + sql + ")"
+			}
+			e = phrase{class: comparison, sql: sql}
 		default:
 			return e
 		}
@@ -312,6 +316,9 @@ func (p *parser) strings() phrase {
 	all := ""
 	for p.err == nil && p.peek().kind == text {
 		all += p.next().value
+	}
+	if p.exact != "" {
+		return phrase{class: whole, sql: "(" + String(all) + p.exact + ")", loose: String(all)}
 	}
 	return phrase{class: whole, sql: String(all), literal: all}
 }

@@ -45,11 +45,11 @@ type Statement struct {
 // Read reads a statement. Errors are of type *source.Error. Double quotes enclose a string; in a statement that makes
 // no sense so, they enclose names.
 func Read(statement string, o Options) (Statement, error) {
-	s, err := read(statement, o, false, (*parser).statement)
+	s, err := read(statement, o, usual, (*parser).statement)
 	if err == nil || !strings.Contains(statement, `"`) {
 		return s, err
 	}
-	if again, err2 := read(statement, o, true, (*parser).statement); err2 == nil {
+	if again, err2 := read(statement, o, ansi, (*parser).statement); err2 == nil {
 		return again, nil
 	} else if bad, ok := errors.AsType[*source.Error](err2); ok && bad.Kind == source.Failed {
 		return s, err2
@@ -59,20 +59,24 @@ func Read(statement string, o Options) (Statement, error) {
 
 // ReadQuery reads the query of a view.
 func ReadQuery(query string, o Options) (Statement, error) {
-	return read(query, o, false, func(p *parser) string { return p.query(false) })
+	return read(query, o, usual, func(p *parser) string { return p.query(false) })
 }
 
-// ReadCondition reads the condition of a filter. Double quotes enclose names in it.
-func ReadCondition(condition string, o Options) (Statement, error) {
-	return read(condition, o, true, func(p *parser) string { return p.expression().sql })
+// ReadCondition reads the condition of a filter. Double quotes enclose names in it, and backslashes do not escape. Its
+// strings are compared byte by byte: for the collation of a column, Acme and acme could be one organisation.
+func ReadCondition(text string, o Options) (Statement, error) {
+	return read(text, o, condition, func(p *parser) string { return p.expression().sql })
 }
 
-func read(text string, o Options, ansi bool, phrase func(*parser) string) (Statement, error) {
-	tokens, err := scan(text, ansi)
+func read(text string, o Options, q quotes, phrase func(*parser) string) (Statement, error) {
+	tokens, err := scan(text, q)
 	if err != nil {
 		return Statement{}, err
 	}
 	p := &parser{Options: o, text: text, tokens: tokens, used: map[int]bool{}}
+	if q == condition {
+		p.exact = map[bool]string{true: " COLLATE utf8mb4_nopad_bin", false: " COLLATE utf8mb4_0900_bin"}[o.MariaDB]
+	}
 	sql := phrase(p)
 	for p.sign(";") {
 	}
@@ -83,6 +87,9 @@ func read(text string, o Options, ansi bool, phrase func(*parser) string) (State
 		p.err = source.Failf("The statement uses %d arguments, but there are %d.", len(p.used), len(o.Args))
 	}
 	if p.err != nil {
+		if p.farthest > p.at {
+			return Statement{}, p.reason
+		}
 		return Statement{}, p.err
 	}
 	return Statement{SQL: sql, Tables: p.tables}, nil
@@ -103,9 +110,13 @@ type parser struct {
 	steps  int
 	depth  int
 	err    error
-	tables []string
-	used   map[int]bool        // arguments
-	scopes []map[string]string // names of common table expressions, by their lower case, the innermost last
+	// Of the phrases that were tried and given up, the one that got farthest says best what is wrong.
+	farthest int
+	reason   error
+	tables   []string
+	exact    string              // what makes the comparison with a string exact, in the condition of a filter
+	used     map[int]bool        // arguments
+	scopes   []map[string]string // names of common table expressions, by their lower case, the innermost last
 }
 
 // peek returns the next token.
@@ -253,6 +264,9 @@ func (p *parser) try(phrase func() string) (string, bool) {
 	}
 	if bad, ok := errors.AsType[*source.Error](p.err); !ok || bad.Kind != source.Refused || p.steps > maxSteps {
 		return "", false
+	}
+	if p.at > p.farthest {
+		p.farthest, p.reason = p.at, p.err
 	}
 	p.at, p.tables, p.scopes, p.depth, p.err = at, tables, p.scopes[:scopes], depth, nil
 	return "", false

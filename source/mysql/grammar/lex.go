@@ -39,12 +39,21 @@ var signs = []string{"<=>", "->>", "<=", ">=", "<>", "!=", "<<", ">>", "&&", "||
 type lexer struct {
 	text   string
 	at     int
-	ansi   bool // "…" is a name
+	quotes quotes
 	tokens []token
 }
 
-// scan splits a statement into tokens. With ansi, double quotes enclose names instead of strings.
-func scan(statement string, ansi bool) ([]token, error) {
+// quotes says how quotes are read.
+type quotes int
+
+const (
+	usual     quotes = iota // "…" is a string, and a backslash escapes
+	ansi                    // "…" is a name
+	condition               // "…" is a name, and a backslash is a character like others
+)
+
+// scan splits a statement into tokens.
+func scan(statement string, q quotes) ([]token, error) {
 	switch {
 	case len(statement) > maxText:
 		return nil, source.Refusef("The statement is longer than %d KB. Make it shorter.", maxText>>10)
@@ -53,7 +62,7 @@ func scan(statement string, ansi bool) ([]token, error) {
 	case strings.IndexByte(statement, 0) >= 0:
 		return nil, source.Refusef("The statement contains a NUL character.")
 	}
-	l := &lexer{text: statement, ansi: ansi}
+	l := &lexer{text: statement, quotes: q}
 	for {
 		if err := l.space(); err != nil {
 			return nil, err
@@ -114,11 +123,11 @@ func (l *lexer) next() error {
 	}
 	switch {
 	case c == '\'':
-		return l.quoted(text, c, true)
-	case c == '"' && l.ansi, c == '`':
+		return l.quoted(text, c, l.quotes != condition)
+	case c == '"' && l.quotes != usual, c == '`':
 		return l.quoted(name, c, false)
 	case c == '"':
-		return l.quoted(text, c, true)
+		return l.quoted(text, c, l.quotes != condition)
 	case c == '$' && isDigit(after):
 		from := l.at
 		l.at++
@@ -129,7 +138,7 @@ func (l *lexer) next() error {
 		return l.bitString(c | 0x20)
 	case (c == 'n' || c == 'N') && after == '\'':
 		l.at++ // a string in the national character set, which is utf8
-		return l.quoted(text, '\'', true)
+		return l.quoted(text, '\'', l.quotes != condition)
 	case isDigit(c), c == '.' && isDigit(after) && !l.afterName():
 		return l.number()
 	case isNameByte(c):

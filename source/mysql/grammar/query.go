@@ -186,7 +186,13 @@ func (p *parser) selection(inner bool) string {
 		}
 		break
 	}
-	sql += p.list(func() string { return p.item(inner) })
+	first := p.at
+	sql += p.list(func() string {
+		if p.at > first && p.isSign("*") {
+			p.refuse("* must be the first in the list. Write t.* for all columns of t behind others.")
+		}
+		return p.item(inner)
+	})
 	if p.word("from") {
 		if p.word("dual") {
 			sql += " FROM DUAL"
@@ -198,10 +204,7 @@ func (p *parser) selection(inner bool) string {
 		sql += " WHERE " + p.plain()
 	}
 	if p.word("group", "by") {
-		sql += " GROUP BY " + p.list(p.ordered)
-		if p.word("with", "rollup") {
-			sql += " WITH ROLLUP"
-		}
+		sql += " GROUP BY " + p.groups()
 	}
 	if p.word("having") {
 		sql += " HAVING " + p.plain()
@@ -212,6 +215,22 @@ func (p *parser) selection(inner bool) string {
 			p.expectWord("as")
 			return window + " AS " + p.window()
 		})
+	}
+	return sql
+}
+
+// groups reads what follows GROUP BY. ROLLUP (a, b) is what the servers call a, b WITH ROLLUP.
+func (p *parser) groups() string {
+	if p.isWord("rollup") && p.ahead(1).value == "(" {
+		p.next()
+		p.expectSign("(")
+		sql := p.list(p.ordered)
+		p.expectSign(")")
+		return sql + " WITH ROLLUP"
+	}
+	sql := p.list(p.ordered)
+	if p.word("with", "rollup") {
+		sql += " WITH ROLLUP"
 	}
 	return sql
 }
