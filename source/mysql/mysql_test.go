@@ -155,8 +155,8 @@ func TestSource(t *testing.T) {
 	})
 }
 
-// TestSameRows checks that the server returns the same rows for the statements that the gate writes as for those that it
-// read, in the same modes.
+// TestSameRows checks that the server returns the same rows for the statements that the gate writes as for those that
+// it read, in the same modes.
 func TestSameRows(t *testing.T) {
 	d := shop(t)
 	src := open(t, d, Options{Functions: []string{"twice"}})
