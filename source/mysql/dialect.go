@@ -48,6 +48,7 @@ func Engine() engines.Engine {
 		Filters:   true,
 		Functions: true,
 		Versions:  true,
+		Proof:     source.Proof{Strength: source.Gated, TestedOn: source.Imitation},
 		Open: func(ctx context.Context, name, address string, o engines.Options) (source.Source, error) {
 			return Open(ctx, name, address, Options{
 				Limits: o.Limits, Filters: o.Filters, Functions: o.Functions, VersionSQL: o.VersionSQL,

@@ -5,7 +5,6 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -33,9 +32,6 @@ var harmless = wordlist.Map(`
 	EXECUTE: functions, which the setting functions must allow, too
 	SHOW_DATABASES: names of databases
 	PROCESS: statements of others`)
-
-// grant matches a line of SHOW GRANTS: its privileges, and what they are on. A role has no ON.
-var grant = regexp.MustCompile(`^GRANT (.+?) ON (.+?) TO `)
 
 // Probe implements child.Engine. It first refuses a user with privileges beyond reading. Then it tries every write as a
 // query, and without the gate in the transaction that queries have. With the privileges of a reader, none can work.
@@ -79,7 +75,17 @@ func (e *engine) excess(ctx context.Context) ([]string, error) {
 		return nil, err
 	}
 	defer s.end()
-	rows, err := s.rows(ctx, "SHOW GRANTS")
+	statement := "SHOW GRANTS"
+	if !s.conn.version.mariaDB { // MySQL lists the privileges of active roles only when asked
+		roles, err := s.rows(ctx, "SELECT CURRENT_ROLE()")
+		if err != nil {
+			return nil, err
+		}
+		if len(roles) == 1 && roles[0][0] != "NONE" && roles[0][0] != "" {
+			statement += " FOR CURRENT_USER() USING " + roles[0][0]
+		}
+	}
+	rows, err := s.rows(ctx, statement)
 	if err != nil {
 		return nil, err
 	}
@@ -92,8 +98,9 @@ func (e *engine) excess(ctx context.Context) ([]string, error) {
 
 // excessOf returns the privileges in a line of SHOW GRANTS that go beyond reading.
 func excessOf(line string) []string {
-	m := grant.FindStringSubmatch(line)
-	if m == nil {
+	rest, isGrant := strings.CutPrefix(line, "GRANT ")
+	granted, on, ok := privileges(rest)
+	if !isGrant || !ok {
 		if strings.HasPrefix(line, "SET DEFAULT ROLE ") || strings.HasPrefix(line, "GRANT `") ||
 			strings.HasPrefix(line, "GRANT '") || strings.HasPrefix(line, "REVOKE ") {
 			return nil // a role, whose privileges are in lines of their own once it is active
@@ -101,37 +108,58 @@ func excessOf(line string) []string {
 		return []string{fmt.Sprintf("a privilege that is not known here (%.80s)", line)}
 	}
 	var found []string
-	for _, privilege := range privileges(m[1]) {
-		word := strings.ReplaceAll(privilege, " ", "_")
-		if _, ok := harmless[word]; !ok {
-			found = append(found, privilege+" on "+m[2])
+	for _, privilege := range granted {
+		if _, ok := harmless[strings.ReplaceAll(privilege, " ", "_")]; !ok {
+			found = append(found, privilege+" on "+on)
 		}
 	}
 	if strings.Contains(line, "WITH GRANT OPTION") {
-		found = append(found, "GRANT OPTION on "+m[2])
+		found = append(found, "GRANT OPTION on "+on)
 	}
 	return found
 }
 
-// privileges splits a list of privileges, and leaves out the columns in brackets.
-func privileges(list string) []string {
-	var out []string
-	depth, from := 0, 0
-	for i, c := range list + "," {
-		switch c {
-		case '(':
+// privileges splits SELECT (`a`), INSERT ON `shop`.* TO … into the privileges, without columns, and what they are on.
+// Names in backticks may contain all of these signs and words. ok is false without an ON.
+func privileges(list string) (granted []string, on string, ok bool) {
+	depth, quoted, from := 0, false, 0
+	add := func(to int) {
+		p, _, _ := strings.Cut(list[from:to], "(")
+		granted = append(granted, strings.TrimSpace(p))
+		from = to + 1
+	}
+	for i, c := range list {
+		switch {
+		case c == '`':
+			quoted = !quoted
+		case quoted:
+		case c == '(':
 			depth++
-		case ')':
+		case c == ')':
 			depth--
-		case ',':
-			if depth == 0 {
-				p, _, _ := strings.Cut(list[from:i], "(")
-				out = append(out, strings.TrimSpace(p))
-				from = i + 1
-			}
+		case c == ',' && depth == 0:
+			add(i)
+		case depth == 0 && strings.HasPrefix(list[i:], " ON "):
+			add(i)
+			on, _, _ = cutOutside(list[i+len(" ON "):], " TO ")
+			return granted, on, true
 		}
 	}
-	return out
+	return nil, "", false
+}
+
+// cutOutside cuts a text at the first separator that is not in backticks.
+func cutOutside(s, separator string) (before, after string, found bool) {
+	quoted := false
+	for i, c := range s {
+		if c == '`' {
+			quoted = !quoted
+		}
+		if !quoted && strings.HasPrefix(s[i:], separator) {
+			return s[:i], s[i+len(separator):], true
+		}
+	}
+	return s, "", false
 }
 
 // withoutGate tries statements past the gate. Each has its own transaction, because DDL ends one.

@@ -162,7 +162,8 @@ func open() (_ *Server, err error) {
 	}
 	s.process, err = leash.Start(s.command(server, "--no-defaults", "--datadir="+data, "--socket="+s.socket(),
 		"--skip-networking", "--pid-file="+filepath.Join(dir, "pid"), "--innodb-buffer-pool-size=64M",
-		"--innodb-log-file-size=8M", "--innodb-flush-log-at-trx-commit=0", "--skip-name-resolve",
+		"--innodb-log-file-size=8M", "--innodb-flush-log-at-trx-commit=0", "--innodb-flush-method=nosync",
+		"--debug-no-sync", "--skip-name-resolve",
 		"--character-set-server=utf8mb4"), "TERM")
 	if err != nil {
 		return nil, err
