@@ -9,9 +9,11 @@ import (
 
 // Dialect is the SQL that MySQL and MariaDB share.
 var Dialect = source.NewDialect(source.Dialect{
-	Name:             "mysql",
-	Editor:           "MariaSQL",
-	QuoteName:        quote,
+	Name:      "mysql",
+	Editor:    "MariaSQL",
+	QuoteName: quote,
+	Advice: "names in backticks, strings in single quotes, CONCAT instead of ||, and no FULL JOIN, FILTER, QUALIFY, " +
+		"ILIKE or NULLS LAST",
 	Text:             "CAST({x} AS CHAR)",
 	Timestamp:        "CAST({x} AS DATETIME)",
 	FromSeconds:      "FROM_UNIXTIME({x})",

@@ -11,7 +11,7 @@ type phrase struct {
 	sql     string
 	class   int    // how tightly its operator binds; whole if it needs no brackets as an operand
 	column  bool   // it is a column, which has a name
-	literal string // the content of a string
+	literal bool   // it is a string, which the server names after its content
 	loose   string // a string as it is compared by a column's own collation, where strings are compared exactly
 }
 
@@ -320,7 +320,7 @@ func (p *parser) strings() phrase {
 	if p.exact != "" {
 		return phrase{class: whole, sql: "(" + String(all) + p.exact + ")", loose: String(all)}
 	}
-	return phrase{class: whole, sql: String(all), literal: all}
+	return phrase{class: whole, sql: String(all), literal: true}
 }
 
 // bracketed reads a query, an expression or a row in brackets.

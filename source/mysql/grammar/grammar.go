@@ -355,7 +355,7 @@ func (p *parser) show() string {
 	}
 	switch {
 	case p.word("tables"):
-		return "SHOW " + full + "TABLES" + p.like()
+		return "SHOW " + full + "TABLES" + p.database() + p.like()
 	case p.word("columns"), p.word("fields"):
 		_ = p.word("from") || p.word("in")
 		return "SHOW " + full + "COLUMNS FROM " + p.base() + p.like()
@@ -368,6 +368,19 @@ func (p *parser) show() string {
 	}
 	p.refuse("Of SHOW, only TABLES, COLUMNS, INDEX and CREATE TABLE are allowed.")
 	return ""
+}
+
+// database reads the name of a database in SHOW TABLES.
+func (p *parser) database() string {
+	if !p.oneOf("from", "in") {
+		return ""
+	}
+	p.next()
+	schema := p.identifier()
+	if _, err := p.Table(schema, ""); err != nil && p.err == nil { // it is one of the server's own
+		p.err = err
+	}
+	return " FROM " + Quote(schema)
 }
 
 func (p *parser) like() string {

@@ -3,6 +3,7 @@ package grammar
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/footnotehq/footnote/source"
 )
@@ -23,8 +24,7 @@ func TestWritten(t *testing.T) {
 		"SELECT 1 + 2 * 3":                 "SELECT 1 + (2 * 3) AS `1 + 2 * 3`",
 		"SELECT a OR b AND NOT c = 1 FROM t": "SELECT `a` OR (`b` AND (NOT (`c` = 1))) " +
 			"AS `a OR b AND NOT c = 1` FROM `shop`.`t`",
-		"SELECT 'it\\'s', \"a\"\"b\", 'x' 'y'": "SELECT 'it''s' AS `it's`, " +
-			"'a\"b' AS `a\"b`, 'xy' AS `xy`",
+		"SELECT 'it\\'s', \"a\"\"b\", 'x' 'y'":                "SELECT 'it''s', 'a\"b', 'xy'",
 		`SELECT "a" FROM "t"`:                                 "SELECT `a` FROM `shop`.`t`",
 		"SELECT a FROM t LIMIT 2, 3":                          "SELECT `a` FROM `shop`.`t` LIMIT 2, 3",
 		"SELECT a FROM t OFFSET 1 ROW FETCH NEXT 2 ROWS ONLY": "SELECT `a` FROM `shop`.`t` LIMIT 2 OFFSET 1",
@@ -53,7 +53,11 @@ func FuzzRead(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
+		begun := time.Now()
 		st, err := Read(s, anything)
+		if took := time.Since(begun); took > 2*time.Second {
+			t.Fatalf("%d bytes took %v", len(s), took)
+		}
 		if err != nil {
 			if _, ok := err.(*source.Error); !ok { //nolint:errorlint // the type itself is the contract
 				t.Fatalf("%q: %T", s, err)

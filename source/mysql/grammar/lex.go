@@ -231,8 +231,28 @@ func (l *lexer) bitString(base byte) error {
 	return nil
 }
 
-// number reads a number. A word that begins with a digit is refused: servers read 1e1a in several ways.
+// digitName reads a name that begins with digits, such as 2024_sales. It reports false for a number, and for what looks
+// like one: servers read 1e1a in several ways.
+func (l *lexer) digitName() bool {
+	end := l.at
+	for end < len(l.text) && isDigit(l.text[end]) {
+		end++
+	}
+	if end == len(l.text) || !isNameByte(l.text[end]) || l.text[end]|0x20 == 'e' ||
+		end == l.at+1 && l.text[l.at] == '0' {
+		return false
+	}
+	from := l.at
+	l.skip(isNameByte)
+	l.add(word, from, l.text[from:l.at])
+	return true
+}
+
+// number reads a number.
 func (l *lexer) number() error {
+	if l.digitName() {
+		return nil
+	}
 	from := l.at
 	rest := l.text[l.at:]
 	k := number

@@ -249,11 +249,8 @@ func (p *parser) item(inner bool) string {
 	if alias, ok := p.alias(true); ok {
 		return e.sql + " AS " + Quote(alias)
 	}
-	if inner || e.column || p.err != nil {
-		return e.sql
-	}
-	if written := e.literal; written != "" {
-		return e.sql + " AS " + Quote(columnName(written))
+	if inner || e.column || e.literal || p.err != nil {
+		return e.sql // the server's name for it is the right one
 	}
 	return e.sql + " AS " + Quote(columnName(p.text[from:p.tokens[p.at-1].to]))
 }

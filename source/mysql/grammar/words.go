@@ -9,8 +9,7 @@ var reserved = wordlist.Set(`
 	force from group having ignore in inner insert intersect interval into is join lateral left like limit lock mod
 	natural not null on or order outer over partition procedure range regexp right rlike rows select separator
 	straight_join table then true union use using values when where window with within xor
-	alter analyze call create delete do drop execute grant handler kill load merge prepare rename replace revoke set
-	show truncate update
+	alter analyze call create delete drop grant kill load rename replace revoke set show update
 	current_date current_time current_timestamp current_user current_role localtime localtimestamp utc_date utc_time
 	utc_timestamp`)
 

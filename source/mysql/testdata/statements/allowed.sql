@@ -497,6 +497,42 @@ SELECT 1 AS system, 2 AS `groups`, 3 AS rank, 4 AS rows_, 5 AS date, 6 AS year, 
 SELECT date, year, count, month FROM (SELECT 1 AS date, 2 AS year, 3 AS count, 4 AS month) t
 ----
 [[1,2,3,4]]
+==== names that begin with digits
+SELECT 1 AS 2024_sales, 2nd FROM (SELECT 2 AS 2nd) 1st
+----
+[[1,2]]
+==== words that are names although they begin statements
+SELECT handler, execute, prepare, do FROM (SELECT 1 AS handler, 2 AS execute, 3 AS prepare, 4 AS do) t
+----
+[[1,2,3,4]]
+==== order by a column named as a string
+SELECT 'city', id FROM customers ORDER BY city, id
+----
+[["city",1],["city",2],["city",3],["city",4]]
+==== tables in brackets
+SELECT COUNT(*) FROM (customers c, orders o) LEFT JOIN `order lines` l ON l.order_id = o.id WHERE c.id = o.customer_id
+----
+[[7]]
+==== dates as a range of comparisons
+SELECT COUNT(*) FROM orders WHERE '2024-02-01' <= placed AND placed < '2024-03-01' AND NOT (total BETWEEN 10 AND 20)
+----
+[[1]]
+==== a row compared with a query
+SELECT name FROM customers WHERE (id, city) = (SELECT 2, 'Oslo')
+----
+[["Björn"]]
+==== conditional counts
+SELECT COUNT(DISTINCT CASE WHEN total > 100 THEN customer_id END) AS n, SUM(total > 100) AS big, AVG(total > 100) AS share FROM orders
+----
+[[2,2,"0.4000"]]
+==== group_concat with a limit
+SELECT GROUP_CONCAT(DISTINCT product ORDER BY product DESC SEPARATOR ';' LIMIT 2) FROM `order lines`
+----
+[["pen;lamp"]]
+==== random order
+SELECT COUNT(*) FROM (SELECT id FROM orders ORDER BY RAND() LIMIT 3) t
+----
+[[3]]
 ==== every kind of value
 SELECT i, u, d, f, x, b, y, t, dt, z, bin, e, s, big, bl FROM kinds
 ----
