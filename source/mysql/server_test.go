@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-sql-driver/mysql"
+
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/source"
 	"github.com/footnotehq/footnote/source/mysql/mariatest"
@@ -510,6 +512,46 @@ func TestTimeAdded(t *testing.T) {
 	t.Logf("median of 300: %v with, %v without", with, without)
 	if with-without > 2*time.Millisecond {
 		t.Errorf("the source adds %v to a query of one row", with-without)
+	}
+}
+
+// TestFunctionsAreTheServersOwn checks that the server itself has every function that a statement may call. For another,
+// it would look in the database.
+func TestFunctionsAreTheServersOwn(t *testing.T) {
+	d := mariatest.New(t)
+	src := open(t, d, Options{})
+	s, err := src.engine.begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.end()
+	asked := 0
+	for name, where := range builtins {
+		if where == "mysql" {
+			continue
+		}
+		asked++
+		unknown := 0
+		for _, arguments := range []string{"'a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i'", "1, 2"} {
+			err := s.conn.exec(t.Context(), "SELECT "+name+"("+arguments+")")
+			// The server does not say whether a function that the user may not call exists.
+			if bad, ok := errors.AsType[*mysql.MySQLError](err); ok && (bad.Number == 1305 || bad.Number == 1370) {
+				unknown++
+			}
+		}
+		if unknown == 2 {
+			t.Errorf("%s is not the server's own", name)
+		}
+	}
+	t.Logf("%d functions", asked)
+	d.Do(t, "CREATE FUNCTION to_char(a INT) RETURNS INT RETURN 1", "CREATE FUNCTION own(a INT) RETURNS INT RETURN 1",
+		"GRANT EXECUTE ON "+d.Name+".* TO "+d.Reader+"@localhost")
+	again := open(t, d, Options{})
+	for _, call := range []string{"TO_CHAR(1)", "own(1)", d.Name + ".own(1)"} {
+		_, _, err := source.Collect(t.Context(), again, source.Query{SQL: "SELECT " + call})
+		if bad, ok := errors.AsType[*source.Error](err); !ok || bad.Kind != source.Refused {
+			t.Errorf("%s, a function of the database: %v", call, err)
+		}
 	}
 }
 

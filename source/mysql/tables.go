@@ -76,10 +76,10 @@ func (r *reader) call(schema, name string) (string, error) {
 	low := strings.ToLower(name)
 	if schema == "" {
 		where := builtins[low]
-		if where == "both" || where == map[bool]string{true: "mariadb", false: "mysql"}[r.cat.version.mariaDB] {
-			if where == "both" || !r.cat.routines[low] {
-				return strings.ToUpper(low), nil
-			}
+		here := where == "both" || where == map[bool]string{true: "mariadb", false: "mysql"}[r.cat.version.mariaDB]
+		// A server that is too old to have the function would call the database's own of this name.
+		if here && !r.cat.routines[low] {
+			return strings.ToUpper(low), nil
 		}
 		schema = r.e.config.DBName
 	}
