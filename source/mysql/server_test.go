@@ -515,8 +515,8 @@ func TestTimeAdded(t *testing.T) {
 	}
 }
 
-// TestFunctionsAreTheServersOwn checks that the server itself has every function that a statement may call. For another,
-// it would look in the database.
+// TestFunctionsAreTheServersOwn checks that the server itself has every function that a statement may call. Another one
+// would be looked for in the database.
 func TestFunctionsAreTheServersOwn(t *testing.T) {
 	d := mariatest.New(t)
 	src := open(t, d, Options{})
