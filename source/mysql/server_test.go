@@ -315,6 +315,26 @@ func TestSchemaDescribesTables(t *testing.T) {
 	}
 }
 
+// TestVersionIgnoresQueries checks that queries change no version, although the server makes temporary tables for them.
+func TestVersionIgnoresQueries(t *testing.T) {
+	d := shop(t)
+	src := open(t, d, Options{})
+	before, err := src.Version(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, sql := range []string{
+		"SELECT city, COUNT(*) FROM customers GROUP BY city ORDER BY 2", "SELECT * FROM revenue UNION SELECT * FROM revenue",
+		"WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 999) SELECT DISTINCT i % 7 FROM n",
+		"SELECT COUNT(*) FROM information_schema.COLUMNS", "DELETE FROM orders",
+	} {
+		_, _, _ = source.Collect(t.Context(), src, source.Query{SQL: sql}) // the last one is refused
+		if after, err := src.Version(t.Context()); err != nil || after != before {
+			t.Errorf("%s: the version changed from %q to %q, %v", sql, before, after, err)
+		}
+	}
+}
+
 // TestVersionSeesCommits checks that the end of a transaction changes the version, because its rows become visible
 // only then.
 func TestVersionSeesCommits(t *testing.T) {

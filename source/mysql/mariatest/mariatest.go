@@ -42,10 +42,15 @@ var shared struct {
 // Run runs the tests of a package and removes the server they shared. A package's TestMain needs nothing else.
 func Run(m *testing.M) int {
 	code := m.Run()
+	Close()
+	return code
+}
+
+// Close removes the server that the tests of a package shared, if there is one. Run does it, too.
+func Close() {
 	if shared.server != nil {
 		shared.server.remove()
 	}
-	return code
 }
 
 // Database is an empty database of a test, with a user who may do everything and one who may read it.
