@@ -190,13 +190,15 @@ func (e *engine) kill(c *conn, done <-chan struct{}) {
 	ctx, cancel := context.WithTimeout(context.Background(), killTime)
 	defer cancel()
 	for {
-		if err := e.connector.kill(ctx, c.id); err != nil && e.log != nil {
+		if err := e.connector.kill(ctx, c.id); err != nil {
 			e.log.Warn("cannot stop a statement on the server", "source", e.name, "err", err)
 		}
 		select {
 		case <-done:
 			return
 		case <-ctx.Done():
+			e.log.Warn("the server does not stop a statement; it will end with the function that it is computing",
+				"source", e.name, "connection", c.id)
 			_ = c.wire.Conn.Close()
 			return
 		case <-time.After(killEvery):

@@ -1,6 +1,7 @@
 package grammar
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 )
@@ -14,6 +15,7 @@ func init() { // because its functions refer to it
 		"substring": (*parser).substring, "substr": (*parser).substring, "mid": (*parser).substring,
 		"position": (*parser).position, "timestampadd": timestamp("TIMESTAMPADD"),
 		"timestampdiff": timestamp("TIMESTAMPDIFF"), "char": (*parser).char, "get_format": (*parser).getFormat,
+		"repeat": (*parser).repeat, "space": (*parser).blanks, "lpad": pad("LPAD"), "rpad": pad("RPAD"),
 	}
 }
 
@@ -70,6 +72,9 @@ func (p *parser) castType() string {
 		return sql
 	case "DOUBLE":
 		p.word("precision")
+	}
+	if sql == "BINARY" && p.isSign("(") { // it fills up with zeros
+		return sql + p.inBrackets(func() string { return p.times(maxMade) })
 	}
 	sql += p.size()
 	if p.word("character", "set") || p.word("charset") {
@@ -218,6 +223,59 @@ func (p *parser) getFormat() string {
 		}
 		return kind + ", " + p.plain()
 	})
+}
+
+// maxMade is the length of a text that REPEAT and its like make of little. No server can be interrupted in the middle of
+// a function, and some functions take the square of a text's length.
+const (
+	maxMade   = 20_000
+	maxCopies = 1_000 // of a text whose length is not known, or where the number is not
+)
+
+// times reads how often something is repeated, at most limit times. A number that is computed is cut to maxCopies.
+func (p *parser) times(limit int) string {
+	e := p.expression()
+	n, err := strconv.ParseFloat(e.sql, 64)
+	if err != nil {
+		return fmt.Sprintf("LEAST(%s, %d)", e.sql, maxCopies)
+	}
+	if n > float64(limit) {
+		p.refuse("REPEAT, SPACE, LPAD and RPAD make texts of at most %d characters, and at most %d copies of a column.",
+			maxMade, maxCopies)
+	}
+	return e.sql
+}
+
+func (p *parser) repeat() string {
+	return "REPEAT" + p.inBrackets(func() string {
+		e := p.expression()
+		limit := maxCopies
+		if e.literal {
+			limit = maxMade / max(len(e.sql)-len("''"), 1)
+		}
+		p.expectSign(",")
+		return e.sql + ", " + p.times(limit)
+	})
+}
+
+// blanks reads SPACE(n).
+func (p *parser) blanks() string {
+	return "SPACE" + p.inBrackets(func() string { return p.times(maxMade) })
+}
+
+// pad returns a function for LPAD and RPAD.
+func pad(function string) func(*parser) string {
+	return func(p *parser) string {
+		return function + p.inBrackets(func() string {
+			sql := p.plain()
+			p.expectSign(",")
+			sql += ", " + p.times(maxMade)
+			if p.sign(",") {
+				sql += ", " + p.plain()
+			}
+			return sql
+		})
+	}
 }
 
 // over reads what may follow the brackets of an aggregate or of a function of windows.

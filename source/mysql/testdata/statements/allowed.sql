@@ -533,6 +533,14 @@ SELECT GROUP_CONCAT(DISTINCT product ORDER BY product DESC SEPARATOR ';' LIMIT 2
 SELECT COUNT(*) FROM (SELECT id FROM orders ORDER BY RAND() LIMIT 3) t
 ----
 [[3]]
+==== bars and padding
+SELECT REPEAT('*', total / 50) AS bar, CONCAT('[', SPACE(2), ']') AS s, LPAD(id, 5, '0') AS l, RPAD(name, CHAR_LENGTH(name) + 2, '.') AS r FROM orders JOIN customers USING (id) RIGHT JOIN (SELECT 1) x ON 1 = 1
+----
+[[null,"[  ]",null,null]]
+==== a bar of stars
+SELECT id, REPEAT('*', ROUND(total / 50)) AS bar, LPAD(id, 5, '0') AS l, RPAD(note, 8, '.') AS r FROM orders ORDER BY id LIMIT 2
+----
+[[10,"**","00010","first..."],[11,"**","00011",null]]
 ==== every kind of value
 SELECT i, u, d, f, x, b, y, t, dt, z, bin, e, s, big, bl FROM kinds
 ----
