@@ -240,8 +240,8 @@ func (p *parser) times(limit int) string {
 		return fmt.Sprintf("LEAST(%s, %d)", e.sql, maxCopies)
 	}
 	if n > float64(limit) {
-		p.refuse("REPEAT, SPACE, LPAD and RPAD make texts of at most %d characters, and at most %d copies of a column.",
-			maxMade, maxCopies)
+		p.refuse("REPEAT, SPACE, LPAD and RPAD make texts of at most %d characters, and at most %d copies of a "+
+			"column.", maxMade, maxCopies)
 	}
 	return e.sql
 }
