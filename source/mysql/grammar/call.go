@@ -225,8 +225,8 @@ func (p *parser) getFormat() string {
 	})
 }
 
-// maxMade is the length of a text that REPEAT and its like make of little. No server can be interrupted in the middle of
-// a function, and some functions take the square of a text's length.
+// maxMade is the length of a text that REPEAT and its like make of little. No server can be interrupted in the middle
+// of a function, and some functions take the square of a text's length.
 const (
 	maxMade   = 20_000
 	maxCopies = 1_000 // of a text whose length is not known, or where the number is not
