@@ -66,7 +66,9 @@ func TestUsersWhoMayWriteAreRefused(t *testing.T) {
 		"SELECT ON {db}.* {user} WITH GRANT OPTION": "GRANT OPTION on",
 		"ALL ON *.*":                                "ALL PRIVILEGES on *.*",
 		"SELECT ON mysql.*":                         "",
-		"PROCESS ON *.*":                            "",
+		"PROCESS ON *.*":                            "PROCESS on *.*",
+		"EXECUTE ON {db}.*":                         "EXECUTE on",
+		"SHOW DATABASES ON *.*":                     "",
 	} {
 		user := "w" + strings.ToLower(strings.NewReplacer(" ", "", "*", "", ".", "", "{", "", "}", "", ",", "", "(", "",
 			")", "").Replace(grants))
@@ -121,7 +123,7 @@ func TestGrantsOfOtherServers(t *testing.T) {
 		"GRANT SELECT (`a ON b`, `c), d`), INSERT (`e`) ON `x`.`y` TO `r`@`%`": "[INSERT on `x`.`y`]",
 		"something else entirely":                                              "[a privilege that is not known here (something else entirely)]",
 	} {
-		if got := fmt.Sprint(excessOf(line)); got != want {
+		if got := fmt.Sprint(excessOf(line, true)); got != want {
 			t.Errorf("%s: %s, want %s", line, got, want)
 		}
 	}
@@ -415,7 +417,7 @@ func TestManyTables(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Logf("the schema took %v, and %v again", took, time.Since(begun))
-	if took > 5*time.Second {
+	if took > 20*time.Second { // on a busy machine; it takes about one second alone
 		t.Errorf("the schema of 5,000 tables took %v", took)
 	}
 	if one, _ := s.Table("t1"); len(one.ForeignKeys) != 1 || one.ForeignKeys[0].RefTable != "t0" ||

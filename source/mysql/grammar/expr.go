@@ -350,7 +350,7 @@ func (p *parser) bracketed() phrase {
 		return phrase{class: whole, sql: row + ")"}
 	}
 	p.expectSign(")")
-	return phrase{class: whole, sql: e.wrapped()}
+	return phrase{class: whole, sql: e.wrapped(), column: e.column}
 }
 
 // named reads a column or the call of a function.
