@@ -42,6 +42,49 @@ func TestWritten(t *testing.T) {
 	}
 }
 
+// TestWrittenForMySQL checks what is written in another way than for MariaDB.
+func TestWrittenForMySQL(t *testing.T) {
+	o := anything
+	o.MariaDB = false
+	const recursive = "WITH RECURSIVE a AS (SELECT 1 AS n UNION ALL SELECT n + 1 FROM a), b AS (SELECT n FROM a) "
+	for statement, want := range map[string]string{
+		"VALUES (1), (2)":         "VALUES ROW(1), ROW(2)",
+		recursive + "TABLE b":     "SELECT * FROM `b`",
+		"SELECT a->>'$.x' FROM t": "JSON_UNQUOTE(JSON_EXTRACT(`a`, '$.x'))",
+		// In MySQL, a query sees only itself and those before it.
+		"WITH RECURSIVE a AS (SELECT * FROM later), later AS (SELECT 1) SELECT 1": "FROM `shop`.`later`)",
+		"SELECT * FROM a, LATERAL (SELECT 1 FROM b WHERE b.x = a.x) c":            "LATERAL (SELECT 1",
+	} {
+		st, err := Read(statement, o)
+		if err != nil || !strings.Contains(st.SQL, want) {
+			t.Errorf("%s: %s, %v, want %s", statement, st.SQL, err, want)
+		}
+	}
+	o.MariaDB = true
+	st, err := Read("WITH RECURSIVE a AS (SELECT * FROM later), later AS (SELECT 1) SELECT 1", o)
+	if err != nil || !strings.Contains(st.SQL, "FROM `later` AS `later`)") {
+		t.Errorf("MariaDB: %s, %v", st.SQL, err)
+	}
+}
+
+// TestDeepStatementsEnd checks that statements which are hard to read take no time.
+func TestDeepStatementsEnd(t *testing.T) {
+	for _, s := range []string{
+		"SELECT " + strings.Repeat("(", 20_000), "SELECT * FROM " + strings.Repeat("(", 20_000) + "t",
+		"SELECT * FROM " + strings.Repeat("((SELECT * FROM ", 60) + "t", strings.Repeat("(SELECT 1 UNION ", 2000),
+		"SELECT * FROM " + strings.Repeat("(t JOIN ", 2000) + "t", "SELECT " + strings.Repeat("((SELECT (", 70) + "1",
+		"SELECT 1 IN " + strings.Repeat("((SELECT 1 IN ", 70) + "1", "SELECT " + strings.Repeat("-", 30_000) + "1",
+		"SELECT " + strings.Repeat("NOT ", 15_000) + "1", "SELECT " + strings.Repeat("1,", 30_000) + "1",
+		"SELECT INTERVAL " + strings.Repeat("(INTERVAL (", 60) + "1", "WITH " + strings.Repeat("a AS (WITH ", 5000),
+	} {
+		begun := time.Now()
+		_, err := Read(s, anything)
+		if took := time.Since(begun); took > 5*time.Second {
+			t.Errorf("%.60s took %v (%v)", s, took, err)
+		}
+	}
+}
+
 // FuzzRead checks that what was written is read again as it is, and that it holds nothing of what the grammar refuses.
 func FuzzRead(f *testing.F) {
 	for _, s := range []string{
