@@ -202,8 +202,11 @@ func (l *lexer) quoted(k kind, quote byte, backslash bool) error {
 			l.at++
 		default:
 			l.at++
-			if k == name && b.Len() == 0 {
+			switch {
+			case k == name && b.Len() == 0:
 				return source.Refusef("A name is empty.")
+			case k == name && quote == '"' && strings.ContainsAny(b.String(), "\\;\n"):
+				return source.Refusef("A name in double quotes has a backslash, a semicolon or a line break.")
 			}
 			l.add(k, from, b.String())
 			return nil

@@ -515,3 +515,75 @@ SELECT * FROM parted PARTITION (SLEEP(1))
 SELECT * FROM old FOR SYSTEM_TIME AS OF SLEEP(1)
 ==== index hint that sleeps
 SELECT * FROM orders USE INDEX (SLEEP(1))
+==== into behind a condition
+SELECT * FROM customers WHERE id = 1 INTO @x
+==== table into a file
+TABLE customers INTO OUTFILE '/tmp/footnote-out-13'
+==== values into a file
+VALUES (1) INTO OUTFILE '/tmp/footnote-out-14'
+==== with into a file
+WITH x AS (SELECT 1 AS a) SELECT * FROM x INTO OUTFILE '/tmp/footnote-out-15'
+==== lock behind a union
+SELECT 1 UNION (SELECT 2) FOR UPDATE
+==== lock behind a limit
+SELECT * FROM orders LIMIT 1 FOR UPDATE
+==== sleep in values in from
+SELECT * FROM (VALUES (SLEEP(1))) v
+==== sleep in char
+SELECT CHAR(SLEEP(1) USING utf8mb4)
+==== sleep in lateral
+SELECT * FROM customers c JOIN LATERAL (SELECT SLEEP(1)) x
+==== sleep in the default of a window
+SELECT SUM(total) OVER (ORDER BY id ROWS SLEEP(1) PRECEDING) FROM orders
+==== sleep in repeat
+SELECT REPEAT('a', SLEEP(1))
+==== sleep in an arrow
+SELECT SLEEP(1)->'$.a'
+==== sleep in collate
+SELECT SLEEP(1) COLLATE utf8mb4_bin
+==== sleep under not
+SELECT NOT SLEEP(1)
+==== sleep under binary
+SELECT BINARY SLEEP(1)
+==== sleep in is null
+SELECT SLEEP(1) IS NULL
+==== sleep in rollup
+SELECT COUNT(*) FROM orders GROUP BY ROLLUP (SLEEP(1))
+==== sleep in a recursive with
+WITH RECURSIVE n AS (SELECT 1 AS i UNION ALL SELECT i + SLEEP(1) FROM n) SELECT * FROM n
+==== call in an expression
+SELECT 1 WHERE 1 = (CALL tidy())
+==== nextval of a sequence in its database
+SELECT NEXTVAL(test1.seq)
+==== describe a view of the server
+DESC information_schema.PROCESSLIST
+==== show create of users
+SHOW CREATE TABLE mysql.user
+==== show columns of users
+SHOW COLUMNS FROM mysql.user
+==== show index of users
+SHOW INDEX FROM mysql.user
+==== show tables of sys
+SHOW TABLES IN sys
+==== explain over users
+EXPLAIN SELECT * FROM mysql.user
+==== transactions of others
+SELECT * FROM information_schema.INNODB_TRX
+==== tables beside users
+SELECT * FROM information_schema.TABLES t JOIN mysql.proc p
+==== count of users in a function
+SELECT COALESCE((SELECT COUNT(*) FROM mysql.global_priv), 0)
+==== lock in a derived table in brackets
+SELECT * FROM ((SELECT * FROM orders FOR UPDATE)) x
+==== set in a comment of another version
+SELECT 1 /*!100100 ; SET GLOBAL general_log = 1 */
+==== comment that begins as a hint
+SELECT /*!+ MAX_EXECUTION_TIME(1) */ SLEEP(1)
+==== two statements in a comment
+SELECT 1 /* ; */ ; /* */ SET @a = 1
+==== statement behind a hash in a string |  | quoted
+"SELECT '#' ; DELETE FROM orders"
+==== backslash at the end of a string |  | quoted
+"SELECT 'a\\\\' ; DELETE FROM orders -- '"
+==== double quotes and a backslash |  | quoted
+"SELECT \"a\\\"\" ; DELETE FROM orders -- \""
