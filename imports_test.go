@@ -38,7 +38,11 @@ var banned = map[string][]string{
 	"/source/sqlite":   {"/agent", "/store", "/source/duckdb", "net/http"},
 	"/source/duckdb":   {"/agent", "/store", "/source/sqlite", "net/http"},
 	"/source/postgres": {"/agent", "/store", "/source/sqlite", "/source/duckdb", "net/http", "testing"},
-	"/source/catalog":  {"/agent", "/store", "/source/sqlite", "/source/duckdb", "net/http"},
+	"/source/mysql": {
+		"/agent", "/store", "/source/sqlite", "/source/duckdb", "/source/postgres", "net/http", "testing",
+	},
+	"/source/mysql/grammar": {"/agent", "/store", "/source/child", "net/http", "database/sql", "testing"},
+	"/source/catalog":       {"/agent", "/store", "/source/sqlite", "/source/duckdb", "net/http"},
 	"/internal/telemetry": {
 		"/store", "/source", "/model/", "/tool/", "/protocol", "/httpapi", "testing", "google.golang.org/grpc",
 	},

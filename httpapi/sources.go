@@ -43,6 +43,14 @@ type SourceInfo struct {
 	OK       bool   `json:"ok"`
 	Error    string `json:"error,omitempty"` // why it cannot be used now
 	Uploaded bool   `json:"uploaded"`
+	// Proof says how well the source is known to be read-only.
+	Proof SourceProof `json:"proof"`
+}
+
+// SourceProof has the two words of source.Proof.
+type SourceProof struct {
+	Strength string `json:"strength"`
+	TestedOn string `json:"tested_on"`
 }
 
 // SourceSchema lists the tables of a source that can be read.

@@ -16,6 +16,8 @@ type Dialect struct {
 	// Editor is the SQL whose keywords an editor highlights, as CodeMirror names it: "SQLite", "PostgreSQL", "MySQL",
 	// "MariaSQL" or "MSSQL". Empty means standard SQL.
 	Editor string
+	// Advice tells a model what it may get wrong, as a part of a sentence; keep it short. Empty tells it nothing.
+	Advice string
 	// QuoteName quotes one identifier. Nil means double quotes.
 	QuoteName func(name string) string
 	Limit     Expr // the clause that ends a statement of x rows; default LIMIT x

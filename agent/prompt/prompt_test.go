@@ -234,6 +234,15 @@ func TestBuildUnavailableSource(t *testing.T) {
 	}
 }
 
+func TestBuildTellsAdvice(t *testing.T) {
+	s := shop()
+	s.Dialect = &source.Dialect{Name: "acme", Advice: "names in #signs#"}
+	if got := prompt.Build(prompt.Options{Sources: []prompt.Source{s}}); !strings.Contains(got,
+		"\nSource shop (acme SQL: names in #signs#):\n") {
+		t.Error(got)
+	}
+}
+
 func TestBuildIsDeterministic(t *testing.T) {
 	build := func() string {
 		return prompt.Build(prompt.Options{Sources: []prompt.Source{shop(), many("w", 30)}, Charts: true})

@@ -115,6 +115,9 @@ func sourceLine(s Source) string {
 		dialect = &source.Dialect{}
 	}
 	line := "Source " + name(s.Name) + " (" + name(dialect.Name) + " SQL"
+	if dialect.Advice != "" {
+		line += ": " + dialect.Advice
+	}
 	switch {
 	case s.Away:
 		line += ", cannot be reached now: say so when a question needs it; list_tables shows its tables once it is back"

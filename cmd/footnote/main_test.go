@@ -15,12 +15,15 @@ import (
 	"github.com/footnotehq/footnote/internal/pgtest"
 	"github.com/footnotehq/footnote/internal/sandbox"
 	"github.com/footnotehq/footnote/source/child"
+	"github.com/footnotehq/footnote/source/mysql/mariatest"
 )
 
 func TestMain(m *testing.M) {
 	child.Main(app.Databases().Children())
 	sandbox.Main()
-	os.Exit(pgtest.Run(m))
+	code := pgtest.Run(m)
+	mariatest.Close()
+	os.Exit(code)
 }
 
 // server is a server that runs while commands are executed. It has no model, and no listener.

@@ -89,7 +89,7 @@ func (d data) List(ctx context.Context, p footnote.Principal) ([]httpapi.SourceI
 	group.SetLimit(8)
 	for i, e := range entries {
 		if e.Uploaded {
-			list[i] = uploaded(e)
+			list[i] = d.uploaded(e)
 			continue
 		}
 		group.Go(func() error {
@@ -102,7 +102,7 @@ func (d data) List(ctx context.Context, p footnote.Principal) ([]httpapi.SourceI
 			if err != nil && limited.Err() != nil {
 				err = footnote.Errorf(footnote.DatabaseUnavailable, "The source is unavailable.")
 			}
-			list[i] = describe(e.Name, src, s, err)
+			list[i] = d.describe(e.Name, src, s, err)
 			return nil
 		})
 	}
@@ -113,8 +113,11 @@ func (d data) List(ctx context.Context, p footnote.Principal) ([]httpapi.SourceI
 	return list, err
 }
 
-func uploaded(e catalog.Entry) httpapi.SourceInfo {
-	info := httpapi.SourceInfo{Name: e.Name, Engine: e.Engine, Tables: e.Tables, OK: true, Uploaded: true}
+func (d data) uploaded(e catalog.Entry) httpapi.SourceInfo {
+	info := httpapi.SourceInfo{
+		Name: e.Name, Engine: e.Engine, Tables: e.Tables, OK: true, Uploaded: true,
+		Proof: httpapi.SourceProof(d.children.databases.ProofOf(e.Engine)),
+	}
 	if e.Rows >= 0 {
 		info.Rows = &e.Rows
 	}
@@ -125,7 +128,7 @@ func uploaded(e catalog.Entry) httpapi.SourceInfo {
 func (d data) Add(ctx context.Context, p footnote.Principal, filename string,
 	content io.Reader) (httpapi.SourceInfo, error) {
 	e, err := d.catalog.Add(ctx, p, filename, content)
-	return uploaded(e), err
+	return d.uploaded(e), err
 }
 
 // Remove implements httpapi.Data.
@@ -137,8 +140,11 @@ func (d data) Remove(_ context.Context, p footnote.Principal, name string) error
 func (d data) Uploads() (maxBytes int64, ok bool) { return d.catalog.Uploads() }
 
 // describe returns the list entry of a source; for an unavailable source it includes the reason.
-func describe(name string, src source.Source, s source.Schema, err error) httpapi.SourceInfo {
-	info := httpapi.SourceInfo{Name: name, Engine: src.Dialect().Name, Tables: len(s.Tables), OK: err == nil}
+func (d data) describe(name string, src source.Source, s source.Schema, err error) httpapi.SourceInfo {
+	info := httpapi.SourceInfo{
+		Name: name, Engine: src.Dialect().Name, Tables: len(s.Tables), OK: err == nil,
+		Proof: httpapi.SourceProof(d.children.databases.Proof(src)),
+	}
 	if err != nil {
 		info.Error = footnote.MessageOf(err)
 		return info

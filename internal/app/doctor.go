@@ -216,6 +216,7 @@ func checkSource(ctx context.Context, c config.Config, name string, p processes,
 		r.Fail(what, "read-only not proven: "+err.Error())
 	default:
 		r.OK(what, "read-only: every way to write was refused")
+		r.OK(what, "proof: "+p.databases.Proof(src).String())
 	}
 	checkSearch(ctx, c, name, src, r)
 	if as, ok := src.(interface{ Role() (string, []string) }); ok {

@@ -68,6 +68,12 @@ func (a *App) Serve(ctx context.Context, listener net.Listener, ready func(addre
 // announce logs the address, and the servers that receive data.
 func (a *App) announce(address string) {
 	a.log.Info("serving", "listen", address, "model", a.describe(), "sources", a.sources.names(), "data", a.cfg.Data)
+	for _, name := range a.sources.names() {
+		src := a.sources[name]
+		proof := a.children.databases.Proof(src)
+		a.log.Info("source is read-only", "source", name, "engine", src.Dialect().Name, "strength", proof.Strength,
+			"tested_on", proof.TestedOn)
+	}
 	if services := a.externalServices(); len(services) > 0 {
 		a.log.Info("data is sent to", services...)
 	}

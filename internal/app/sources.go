@@ -22,6 +22,7 @@ import (
 	"github.com/footnotehq/footnote/source"
 	"github.com/footnotehq/footnote/source/duckdb"
 	"github.com/footnotehq/footnote/source/engines"
+	"github.com/footnotehq/footnote/source/mysql"
 	"github.com/footnotehq/footnote/source/postgres"
 	"github.com/footnotehq/footnote/source/sqlite"
 	"github.com/footnotehq/footnote/tool/workspace"
@@ -29,7 +30,7 @@ import (
 
 // Databases lists the engines that sources can have.
 func Databases() engines.List {
-	return engines.List{sqlite.Engine(), duckdb.Engine(), postgres.Engine()}
+	return engines.List{sqlite.Engine(), duckdb.Engine(), postgres.Engine(), mysql.Engine()}
 }
 
 // CheckSources rejects sources that no engine opens, and settings that their engines do not have. The settings

@@ -144,3 +144,12 @@ func TestServerWarnsOfEmptySource(t *testing.T) {
 		t.Errorf("the log has %q", got)
 	}
 }
+
+// TestEveryEngineHasAProof checks that the list of sources can say how well each is known to be read-only.
+func TestEveryEngineHasAProof(t *testing.T) {
+	for _, e := range Databases() {
+		if e.Proof.Strength == "" || e.Proof.TestedOn == "" {
+			t.Errorf("%s has no proof", e.Dialect.Name)
+		}
+	}
+}

@@ -181,7 +181,7 @@ func Open(settings ...string) (_ *Server, err error) {
 			s.Remove()
 		}
 	}()
-	if err := giveAway(dir); err != nil {
+	if err := leash.GiveAway(dir, "postgres"); err != nil {
 		return nil, err
 	}
 	initdb := s.command(filepath.Join(programs, "initdb"), "--no-sync", "-A", "trust", "-U", role, "-E", "UTF8",
@@ -227,7 +227,7 @@ func (s *Server) command(name string, args ...string) *exec.Cmd {
 	cmd := exec.Command(name, args...)
 	cmd.Dir = s.dir
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "LC_ALL=C", "TZ=UTC"}
-	asUser(cmd)
+	leash.AsUser(cmd, "postgres")
 	return cmd
 }
 
@@ -342,7 +342,7 @@ func (s *Server) Standby(tb testing.TB) *Server {
 	must(tb, err)
 	standby := &Server{dir: dir, programs: s.programs, settings: s.settings}
 	tb.Cleanup(standby.Remove)
-	must(tb, giveAway(dir))
+	must(tb, leash.GiveAway(dir, "postgres"))
 	copied := s.command(filepath.Join(s.programs, "pg_basebackup"), "-h", s.dir, "-U", role, "-D", standby.Data(),
 		"-R", "-c", "fast", "--no-sync")
 	if out, err := copied.CombinedOutput(); err != nil {

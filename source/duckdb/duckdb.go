@@ -23,6 +23,7 @@
 package duckdb
 
 import (
+	"github.com/footnotehq/footnote/source"
 	"github.com/footnotehq/footnote/source/child"
 	"github.com/footnotehq/footnote/source/duckdb/dialect"
 	"github.com/footnotehq/footnote/source/engines"
@@ -42,6 +43,7 @@ func Engine() engines.Engine {
 		Sniff:    sniff,
 		Children: map[string]child.OpenFunc{Kind: OpenEngine},
 		Filters:  true,
+		Proof:    source.Proof{Strength: source.Proven, TestedOn: source.Real},
 		Open:     Open,
 	}
 }

@@ -47,6 +47,8 @@ type Engine struct {
 	Functions bool
 	// Versions means that the engine runs Options.VersionSQL.
 	Versions bool
+	// Proof says how well its sources are known to be read-only. A source that is a source.Proved knows better.
+	Proof source.Proof
 	// Close ends what the sources of the engine share. Nil means that they share nothing.
 	Close func() error
 }
@@ -219,6 +221,24 @@ func (l List) Check(name, address string, o Options) error {
 			"remove it", name, e.Dialect.Name)
 	}
 	return nil
+}
+
+// Proof returns the proof of a source.
+func (l List) Proof(src source.Source) source.Proof {
+	if p, ok := src.(source.Proved); ok {
+		return p.Proof()
+	}
+	return l.ProofOf(src.Dialect().Name)
+}
+
+// ProofOf returns the proof of an engine by its name.
+func (l List) ProofOf(name string) source.Proof {
+	for _, e := range l {
+		if e.Dialect.Name == name {
+			return e.Proof
+		}
+	}
+	return source.Proof{}
 }
 
 // Children returns the table for child.Main.

@@ -144,3 +144,31 @@ func TestCheckReadsNothing(t *testing.T) {
 		t.Errorf("a file that only its content can tell: %v", err)
 	}
 }
+
+// proved is a source that knows better than its engine.
+type proved struct{ source.Source }
+
+func (proved) Proof() source.Proof {
+	return source.Proof{Strength: source.Gated, TestedOn: source.Imitation}
+}
+
+// plainSource is a source of the engine lite.
+type plainSource struct{ source.Source }
+
+func (plainSource) Dialect() *source.Dialect { return list[0].Dialect }
+
+func TestProof(t *testing.T) {
+	l := engines.List{{
+		Dialect: list[0].Dialect, Proof: source.Proof{Strength: source.Proven, TestedOn: source.Real},
+	}}
+	for want, src := range map[string]source.Source{
+		"proven, tested on the real engine": plainSource{}, "gated, tested on an imitation of the engine": proved{},
+	} {
+		if got := l.Proof(src).String(); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+	if got := l.ProofOf("nosuch"); got != (source.Proof{}) {
+		t.Errorf("an unknown engine has %v", got)
+	}
+}

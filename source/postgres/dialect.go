@@ -92,6 +92,7 @@ func Engine() engines.Engine {
 		OwnPolicies: true,
 		Functions:   true,
 		Versions:    true,
+		Proof:       source.Proof{Strength: source.Gated, TestedOn: source.Real},
 		Open: func(ctx context.Context, name, address string, o engines.Options) (source.Source, error) {
 			once.Do(func() {
 				var pool *child.Pool

@@ -278,7 +278,9 @@ func TestDocumentedSetup(t *testing.T) {
 	owner := pgtest.Database(t)
 	do(t, owner, `CREATE TABLE sales (org text, n integer)`,
 		`INSERT INTO sales VALUES ('acme', 1), ('globex', 2), ('globex', 3)`)
-	blocks := strings.Split(string(page), "```sql\n")[1:]
+	_, section, _ := strings.Cut(string(page), "\n## Postgres\n")
+	section, _, _ = strings.Cut(section, "\n## ")
+	blocks := strings.Split(section, "```sql\n")[1:]
 	for _, block := range blocks {
 		sql, _, _ := strings.Cut(block, "```")
 		if _, err := dial(t, owner).PgConn().Exec(t.Context(), sql).ReadAll(); err != nil {

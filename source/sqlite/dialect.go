@@ -123,6 +123,7 @@ func Engine() engines.Engine {
 		Sniff:    sniff,
 		Children: map[string]child.OpenFunc{Kind: OpenEngine},
 		Filters:  true,
+		Proof:    source.Proof{Strength: source.Proven, TestedOn: source.Real},
 		Open: func(ctx context.Context, name, address string, o engines.Options) (source.Source, error) {
 			return Open(ctx, name, address, o)
 		},

@@ -254,7 +254,7 @@ func cacheable(out tool.Output) bool {
 // volatile matches statements whose rows do not depend on the data alone. A false match only costs a query, so it
 // ignores strings and comments.
 var volatile = regexp.MustCompile(
-	`(?i)\b(now|today|curdate|curtime|current_\w+|local_?time\w*|getdate|sysdate\w*|\w*_timestamp|timeofday|` +
+	`(?i)\b(now|today|curdate|curtime|current_\w+|local_?time\w*|getdate|sysdate\w*|\w*_timestamp|utc_\w+|timeofday|` +
 		`julianday|unixepoch|strftime|` +
 		`\w*random\w*|rand\w*|\w*uuid\w*|nextval|currval|setseed|sample|tablesample|changes|total_changes|` +
 		`last_insert_rowid|pg_sleep|session_user|txid_\w+|pg_current_\w+)\b`)

@@ -68,6 +68,8 @@ export interface Source {
   ok: boolean;
   error?: string;
   uploaded?: boolean;
+  /** How well the source is known to be read-only. */
+  proof?: { strength: "proven" | "gated"; tested_on: "real" | "imitation" };
 }
 
 export interface SchemaColumn {

@@ -1,6 +1,6 @@
 // The data browser: sources, their tables, and the columns with their values.
 import { useState } from "react";
-import { api, type SchemaColumn, type SchemaTable } from "../../api/client";
+import { api, type SchemaColumn, type SchemaTable, type Source } from "../../api/client";
 import { useLoad } from "../../api/load";
 import { nameTable } from "../../composer/mentions";
 import { count, plural } from "../../lib/format";
@@ -11,6 +11,10 @@ import { Icon } from "../../ui/Icon";
 import { Rows } from "../Rows";
 import type { DataBrowserProps } from "../slots";
 import { DistributionPreview, DistributionDetails } from "./Distribution";
+
+/** Says how well a source is known to be read-only. */
+const readOnly = (proof: Source["proof"]) =>
+  proof && `read-only: ${proof.strength}, tested on ${proof.tested_on === "real" ? "the real engine" : "an imitation"}`;
 
 /** `at` is the open table: "source.table". */
 export default function DataBrowser({ at, onAt }: DataBrowserProps) {
@@ -45,7 +49,12 @@ export default function DataBrowser({ at, onAt }: DataBrowserProps) {
             <Icon name="database" small className="self-center" />
             {s.name}
             <span className="tabular font-normal text-ink-quiet">
-              {[s.engine, plural(s.tables, "table"), s.rows !== undefined ? plural(s.rows, "row") : ""]
+              {[
+                s.engine,
+                plural(s.tables, "table"),
+                s.rows !== undefined ? plural(s.rows, "row") : "",
+                readOnly(s.proof),
+              ]
                 .filter(Boolean)
                 .join(" · ")}
             </span>

@@ -1,0 +1,25 @@
+# Statements that only the gate must refuse, because they change nothing but the session, or wait.
+SET @a = 1
+SET SESSION sql_mode = 'ANSI_QUOTES'
+SET SESSION TRANSACTION READ WRITE
+COMMIT
+START TRANSACTION READ WRITE
+SELECT @a := 1
+SELECT SLEEP(0)
+SELECT BENCHMARK(1, 1)
+SELECT GET_LOCK('footnote', 0)
+SELECT LOAD_FILE('/nonexistent/footnote')
+SELECT 1 INTO @a
+SELECT * FROM {table} FOR UPDATE
+SELECT * FROM {table} LOCK IN SHARE MODE
+SELECT /*! 1 */
+SELECT /*M! 1 */
+SELECT 1; SELECT 2
+DO 1
+HANDLER {table} OPEN
+LOCK TABLES {table} WRITE
+PREPARE a FROM 'SELECT 1'
+FLUSH TABLES
+KILL QUERY 1
+SELECT * FROM mysql.user
+SELECT * FROM information_schema.PROCESSLIST
