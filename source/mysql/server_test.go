@@ -266,6 +266,23 @@ func TestLockedTable(t *testing.T) {
 	}
 }
 
+// TestLargeRow checks that a row which is too large for this program ends its query alone.
+func TestLargeRow(t *testing.T) {
+	d := mariatest.New(t)
+	d.Do(t, "CREATE TABLE large (id INT, a LONGTEXT, b LONGTEXT)",
+		"INSERT INTO large VALUES (1, REPEAT('a', 9000000), REPEAT('b', 9000000)), (2, 'x', 'y')")
+	src := open(t, d, Options{})
+	_, _, err := source.Collect(t.Context(), src, source.Query{SQL: "SELECT a, b FROM large"})
+	if bad, ok := errors.AsType[*source.Error](err); !ok || bad.Kind != source.Limited ||
+		!strings.Contains(bad.Reason, "larger than 16 MB") {
+		t.Errorf("a row of 18 MB: %v", err)
+	}
+	r, _, err := source.Collect(t.Context(), src, source.Query{SQL: "SELECT id, LENGTH(a), b FROM large WHERE id = 2"})
+	if got := sourcetest.Text(r.Rows); err != nil || got != `[[2,1,"y"]]` {
+		t.Errorf("after that: %s, %v", got, err)
+	}
+}
+
 func TestSchemaDescribesTables(t *testing.T) {
 	d := shop(t)
 	d.Do(t, "ALTER TABLE customers COMMENT 'who buys', MODIFY since DATE COMMENT 'first order'",
