@@ -266,6 +266,30 @@ func TestLockedTable(t *testing.T) {
 	}
 }
 
+// TestFrozenServer checks that a server that does not answer keeps nobody waiting, neither before nor during a query.
+func TestFrozenServer(t *testing.T) {
+	d := mariatest.New(t)
+	admin, src := d.Admin(t), open(t, d, Options{Limits: source.Limits{Time: time.Second}})
+	ask := func(sql string) {
+		t.Helper()
+		begun := time.Now()
+		_, _, err := source.Collect(t.Context(), src, source.Query{
+			SQL: sql, Limits: source.Limits{Time: 500 * time.Millisecond},
+		})
+		if bad, ok := errors.AsType[*source.Error](err); !ok || !bad.TimedOut || time.Since(begun) > 10*time.Second {
+			t.Errorf("%.20s: %v after %v", sql, err, time.Since(begun))
+		}
+	}
+	time.AfterFunc(200*time.Millisecond, func() { d.Freeze(t) })
+	ask(slow)
+	ask("SELECT 1")
+	d.Thaw(t)
+	running(t, admin, d.Reader, false) // the server notices by itself, at its own deadline at the latest
+	if _, _, err := source.Collect(t.Context(), src, source.Query{SQL: "SELECT 1"}); err != nil {
+		t.Errorf("after that: %v", err)
+	}
+}
+
 // TestLargeRow checks that a row which is too large for this program ends its query alone.
 func TestLargeRow(t *testing.T) {
 	d := mariatest.New(t)
