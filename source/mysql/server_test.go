@@ -266,6 +266,47 @@ func TestLockedTable(t *testing.T) {
 	}
 }
 
+// TestFrozenServer checks that a server that does not answer keeps nobody waiting, neither before nor during a query.
+func TestFrozenServer(t *testing.T) {
+	d := mariatest.New(t)
+	admin, src := d.Admin(t), open(t, d, Options{Limits: source.Limits{Time: time.Second}})
+	ask := func(sql string) {
+		t.Helper()
+		begun := time.Now()
+		_, _, err := source.Collect(t.Context(), src, source.Query{
+			SQL: sql, Limits: source.Limits{Time: 500 * time.Millisecond},
+		})
+		if bad, ok := errors.AsType[*source.Error](err); !ok || !bad.TimedOut || time.Since(begun) > 10*time.Second {
+			t.Errorf("%.20s: %v after %v", sql, err, time.Since(begun))
+		}
+	}
+	time.AfterFunc(200*time.Millisecond, func() { d.Freeze(t) })
+	ask(slow)
+	ask("SELECT 1")
+	d.Thaw(t)
+	running(t, admin, d.Reader, false) // the server notices by itself, at its own deadline at the latest
+	if _, _, err := source.Collect(t.Context(), src, source.Query{SQL: "SELECT 1"}); err != nil {
+		t.Errorf("after that: %v", err)
+	}
+}
+
+// TestLargeRow checks that a row which is too large for this program ends its query alone.
+func TestLargeRow(t *testing.T) {
+	d := mariatest.New(t)
+	d.Do(t, "CREATE TABLE large (id INT, a LONGTEXT, b LONGTEXT)",
+		"INSERT INTO large VALUES (1, REPEAT('a', 9000000), REPEAT('b', 9000000)), (2, 'x', 'y')")
+	src := open(t, d, Options{})
+	_, _, err := source.Collect(t.Context(), src, source.Query{SQL: "SELECT a, b FROM large"})
+	if bad, ok := errors.AsType[*source.Error](err); !ok || bad.Kind != source.Limited ||
+		!strings.Contains(bad.Reason, "larger than 16 MB") {
+		t.Errorf("a row of 18 MB: %v", err)
+	}
+	r, _, err := source.Collect(t.Context(), src, source.Query{SQL: "SELECT id, LENGTH(a), b FROM large WHERE id = 2"})
+	if got := sourcetest.Text(r.Rows); err != nil || got != `[[2,1,"y"]]` {
+		t.Errorf("after that: %s, %v", got, err)
+	}
+}
+
 func TestSchemaDescribesTables(t *testing.T) {
 	d := shop(t)
 	d.Do(t, "ALTER TABLE customers COMMENT 'who buys', MODIFY since DATE COMMENT 'first order'",

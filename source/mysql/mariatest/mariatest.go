@@ -127,6 +127,23 @@ func (d *Database) Do(tb testing.TB, statements ...string) {
 	}
 }
 
+// Freeze stops the server: it accepts connections and does not answer. Thaw undoes it and must be called before the
+// test ends.
+func (d *Database) Freeze(tb testing.TB) {
+	tb.Helper()
+	if err := d.server.process.Signal(leash.Stop); err != nil {
+		tb.Fatal(err)
+	}
+}
+
+// Thaw undoes Freeze.
+func (d *Database) Thaw(tb testing.TB) {
+	tb.Helper()
+	if err := d.server.process.Signal(leash.Continue); err != nil {
+		tb.Fatal(err)
+	}
+}
+
 // Folder returns the folder of the server.
 func (d *Database) Folder() string { return d.server.dir }
 
