@@ -30,6 +30,12 @@ func May(p footnote.Principal, roles []string) bool {
 	return len(roles) == 0 || slices.ContainsFunc(roles, func(r string) bool { return slices.Contains(p.Roles, r) })
 }
 
+// protects reports whether something of a dataset is hidden from somebody.
+func (d *Dataset) protects() bool {
+	return d.Hidden || len(d.Roles) > 0 ||
+		slices.ContainsFunc(d.Fields, func(f Field) bool { return f.Hidden || len(f.Roles) > 0 })
+}
+
 // Hides reports whether something of a source is hidden from somebody.
 func (c *Context) Hides(name string, sources []string) bool {
 	return len(c.hidden(name, sources, func([]string) bool { return false })) > 0
@@ -41,7 +47,7 @@ func (c *Context) Hidden(name string, sources []string, p footnote.Principal) so
 }
 
 func (c *Context) hidden(name string, sources []string, may func(roles []string) bool) (h source.Hidden) {
-	for i := range c.Model.Datasets {
+	for _, i := range c.protected {
 		d := &c.Model.Datasets[i]
 		schema, table, ok := d.Table(name, sources)
 		if !ok {
@@ -94,10 +100,8 @@ func (c *Context) CheckTables(sources []string, schemas map[string]source.Schema
 		if unknown {
 			continue
 		}
-		protects := d.Hidden || len(d.Roles) > 0 ||
-			slices.ContainsFunc(d.Fields, func(f Field) bool { return f.Hidden || len(f.Roles) > 0 })
 		to := (*Faults)(&remarks)
-		if protects {
+		if d.protects() {
 			to = &faults
 		}
 		if len(found) == 0 {

@@ -42,6 +42,8 @@ type Context struct {
 	Model    Model
 	Verified *verified.Set
 	files    map[string][]byte
+	// protected are the indexes of the datasets of which something is hidden from somebody: each query looks at them.
+	protected []int
 }
 
 // Fault says what is wrong with a file. Line is 0 if the fault is in no particular line, and File is empty if it
@@ -115,6 +117,11 @@ func Read(fsys fs.FS) (*Context, error) {
 	c.Glossary = checkGlossary(files[GlossaryFile], &faults)
 	c.Model = readModel(files[ModelFile], &faults)
 	c.Verified = readVerified(files, &faults)
+	for i := range c.Model.Datasets {
+		if c.Model.Datasets[i].protects() {
+			c.protected = append(c.protected, i)
+		}
+	}
 	if err := faults.err(); err != nil {
 		return nil, err
 	}

@@ -14,6 +14,7 @@ type writtenModel struct {
 	Version     string           `yaml:"version"`
 	Name        string           `yaml:"name"`
 	Description string           `yaml:"description,omitempty"`
+	AI          string           `yaml:"ai_context,omitempty"`
 	Datasets    []writtenDataset `yaml:"datasets,omitempty"`
 	Joins       []writtenJoin    `yaml:"relationships,omitempty"`
 	Metrics     []writtenMetric  `yaml:"metrics,omitempty"`
@@ -66,7 +67,7 @@ const version = "0.2.0.dev0"
 
 // Write returns the text of a model.yaml that has the model. Reading it gives the model again, or names its faults.
 func Write(m Model) ([]byte, error) {
-	out := writtenModel{Version: version, Name: first(m.Name, "model"), Description: m.Description}
+	out := writtenModel{Version: version, Name: first(m.Name, "model"), Description: m.Description, AI: m.Instructions}
 	for _, d := range m.Datasets {
 		w := writtenDataset{
 			Name: d.Name, Source: joinPath(d.Path), Description: d.Description, Synonyms: d.Synonyms, Hidden: d.Hidden,

@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"maps"
 	"slices"
 	"sync"
@@ -18,14 +19,20 @@ import (
 
 // openKnowledge reads the folder of the company's context and watches it until Close.
 func (a *App) openKnowledge(ctx context.Context) error {
-	if a.cfg.Context == "" {
+	c := a.cfg // the watcher must not read a.cfg, which changes while the program starts
+	if c.Context == "" {
 		return nil
 	}
-	w, err := knowledge.Watch(ctx, a.cfg.Context, knowledge.WatchOptions{
-		Check: a.checkTables, Changed: a.knowledgeChanged,
+	names := namesOf(c)
+	w, err := knowledge.Watch(ctx, c.Context, knowledge.WatchOptions{
+		Check: func(ctx context.Context, k *knowledge.Context) error { return a.checkTables(ctx, k, names) },
+		Changed: func(k *knowledge.Context, fault error) {
+			a.metrics.ContextFaulty(fault != nil)
+			logChange(a.log, c.Context, k, fault)
+		},
 	})
 	if err != nil {
-		return contextError(a.cfg.Context, err)
+		return contextError(c.Context, err)
 	}
 	a.knowledge, a.verifies = w, len(w.Current().Verified.All()) > 0
 	for _, line := range unused(w.Current().Verified, a.cfg.Sources, time.Now()) {
@@ -40,15 +47,14 @@ func contextError(folder string, err error) error {
 	return fmt.Errorf("context is %q, and the folder cannot be used: %w", folder, err)
 }
 
-// knowledgeChanged logs a change of the context folder.
-func (a *App) knowledgeChanged(c *knowledge.Context, fault error) {
-	a.metrics.ContextFaulty(fault != nil)
+// logChange logs a change of the context folder.
+func logChange(log *slog.Logger, folder string, k *knowledge.Context, fault error) {
 	if fault != nil {
-		a.log.Error("the context folder is faulty; the last good version stays in use", "folder", a.cfg.Context,
-			"digest", c.Digest, "err", fault)
+		log.Error("the context folder is faulty; the last good version stays in use", "folder", folder,
+			"digest", k.Digest, "err", fault)
 		return
 	}
-	a.log.Info("the context folder has changed; new conversations use it", "folder", a.cfg.Context, "digest", c.Digest)
+	log.Info("the context folder has changed; new conversations use it", "folder", folder, "digest", k.Digest)
 }
 
 // notices returns what administrators should know: what is wrong with the context folder.
@@ -151,12 +157,12 @@ func (a *App) checkKnowledge(ctx context.Context) error {
 const maxLoggedRemarks = 10
 
 // checkTables checks a new version of the context against the sources. Before they are open, there is nothing to check.
-func (a *App) checkTables(ctx context.Context, c *knowledge.Context) error {
+func (a *App) checkTables(ctx context.Context, c *knowledge.Context, names []string) error {
 	all := a.checkable.Load()
 	if all == nil {
 		return nil
 	}
-	_, err := fits(ctx, c, namesOf(a.cfg), *all)
+	_, err := fits(ctx, c, names, *all)
 	return err
 }
 
