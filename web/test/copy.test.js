@@ -29,11 +29,11 @@ for (const [width, viewport] of Object.entries({ 1440: desktop, 390: phone })) {
     assert.equal(await notes.getByRole("listitem").count(), count);
     // Every number of the table is marked, listed below the text, and listed in the page.
     assert.equal(text.match(/^\[\d+\] /gm).length, count);
-    const row = text.match(/^\| October 2026 \[1\] \| 16,682\.20 \[2\] \|$/m);
+    const row = text.match(/^\| October 2026 \[1\] \| €16,682\.20 \[2\] \|$/m);
     assert.ok(row, text);
     await inBoth(p, "sources", width);
-    await notes.getByRole("button", { name: /^2 16,682.20/ }).click();
-    await p.getByRole("dialog", { name: "Footnote of 16,682.20" }).waitFor();
+    await notes.getByRole("button", { name: /^2 €16,682.20/ }).click();
+    await p.getByRole("dialog", { name: "Footnote of €16,682.20" }).waitFor();
     await p.done();
   });
 }

@@ -100,12 +100,12 @@ test("by keyboard alone: ask, open a footnote, close it, go to the list", async 
   await p.keyboard.type("Revenue by month");
   await p.keyboard.press("Enter");
   await answered(p, "Revenue by month");
-  const note = p.getByRole("button", { name: /^16,682.20 footnote 2/ });
+  const note = p.getByRole("button", { name: /^€16,682.20 footnote 2/ });
   await note.focus();
   await p.keyboard.press("Enter");
-  await p.getByRole("dialog", { name: "Footnote of 16,682.20" }).waitFor();
+  await p.getByRole("dialog", { name: "Footnote of €16,682.20" }).waitFor();
   await p.keyboard.press("Escape");
-  await p.getByRole("dialog", { name: "Footnote of 16,682.20" }).waitFor({ state: "hidden" });
+  await p.getByRole("dialog", { name: "Footnote of €16,682.20" }).waitFor({ state: "hidden" });
   assert.equal(await note.evaluate((el) => el === document.activeElement), true, "the focus did not come back");
   await p.keyboard.press("/");
   assert.equal(await p.evaluate(() => document.activeElement?.id), "composer");
