@@ -188,9 +188,6 @@ func Open(ctx context.Context, c config.Config, o Options) (_ *App, err error) {
 		return nil, err
 	}
 	a.onClose(a.catalog.Close)
-	if err := a.openKnowledge(ctx); err != nil {
-		return nil, err
-	}
 	if err := a.openCache(folder); err != nil {
 		return nil, err
 	}
