@@ -32,6 +32,28 @@ func DataFile(c config.Config, folder string) string {
 	return filepath.Join(c.Data, folder, "footnote.db")
 }
 
+// openStore opens the conversations, and begins to open the sources, which are there once wait has returned nil. Most of
+// a start waits for the sources, so they open beside the store, unless its file is new: only a file that exists can be
+// compared with the addresses of the sources.
+func (a *App) openStore(ctx context.Context, folder string, how sqlite.Options,
+	progress func(source, table string, rows int64)) (wait func() error, err error) {
+	file := DataFile(a.cfg, folder)
+	_, missing := os.Stat(file)
+	if missing == nil {
+		if wait, err = a.beginSources(ctx, file, progress); err != nil {
+			return nil, err
+		}
+	}
+	if a.store, err = OpenStore(ctx, a.cfg, folder, how, a.log); err != nil {
+		return nil, err
+	}
+	a.onClose(a.store.Close)
+	if missing == nil {
+		return wait, nil
+	}
+	return a.beginSources(ctx, file, progress)
+}
+
 // OpenStore opens the conversations: in the configured database, or in a file. The terminal passes a folder, and its
 // conversations are always in a file: no other program uses them, and their sources are on this machine.
 func OpenStore(ctx context.Context, c config.Config, folder string, how sqlite.Options,
