@@ -32,9 +32,9 @@ func DataFile(c config.Config, folder string) string {
 	return filepath.Join(c.Data, folder, "footnote.db")
 }
 
-// openStore opens the conversations, and begins to open the sources, which are there once wait has returned nil. Most of
-// a start waits for the sources, so they open beside the store, unless its file is new: only a file that exists can be
-// compared with the addresses of the sources.
+// openStore opens the conversations, and begins to open the sources, which are there once wait has returned nil. Most
+// of a start waits for the sources, so they open beside the store, unless its file is new: only a file that exists can
+// be compared with the addresses of the sources.
 func (a *App) openStore(ctx context.Context, folder string, how sqlite.Options,
 	progress func(source, table string, rows int64)) (wait func() error, err error) {
 	file := DataFile(a.cfg, folder)
