@@ -19,7 +19,7 @@ for (const [width, viewport] of Object.entries({ 1440: desktop, 390: phone })) {
     await p.getByRole("button", { name: "Copied" }).waitFor();
     const text = await p.evaluate(() => navigator.clipboard.readText());
     assert.match(text, /^Revenue by month was highest in October 2026 \[1\] with \*\*€16,682\.20\*\* \[2\]/);
-    assert.match(text, /\n\[2\] €16,682\.20: revenue, row 18 of result 1\n/);
+    assert.match(text, /\n\[2\] €16,682\.20: revenue_eur, row 18 of result 1\n/);
     assert.match(text, /\n\nResult 1 \(shop\):\nSELECT /);
     assert.doesNotMatch(text, /Offline planner/);
     const notes = p.getByRole("group", { name: "Footnotes" });
