@@ -229,12 +229,12 @@ test("a statement is edited and run again, and quotes of the first version say s
   await write(p, "SELECT orders.sta");
   await p.getByRole("listbox").getByText("status").waitFor();
   await p.keyboard.press("Escape");
-  await write(p, sql.replace("ORDER BY 1", "HAVING revenue > 10000\nORDER BY 2 DESC"));
+  await write(p, sql.replace("ORDER BY 1", "HAVING revenue_eur > 10000\nORDER BY 2 DESC"));
   await p.keyboard.press("ControlOrMeta+Enter");
   await p.getByRole("button", { name: "Version 2, by you", exact: true }).waitFor();
   await p.getByRole("button", { name: "Changes since version 1" }).click();
   const changes = p.getByRole("region", { name: "Changes since version 1" });
-  await changes.locator('[data-diff="new"]', { hasText: "HAVING revenue > 10000" }).waitFor();
+  await changes.locator('[data-diff="new"]', { hasText: "HAVING revenue_eur > 10000" }).waitFor();
   await changes.locator('[data-diff="gone"]', { hasText: "ORDER BY 1" }).waitFor();
   await shot(p, "sql-changes");
   // The answer and its footnotes are marked.
@@ -371,7 +371,7 @@ test("XLSX and CSV contain the rows", async () => {
     ],
     [
       "CSV",
-      (data) => assert.match(data.toString("utf8").replace(/^\ufeff/, ""), /^month,revenue\r?\n2025-05,5769\.38\r?\n/),
+      (data) => assert.match(data.toString("utf8").replace(/^\ufeff/, ""), /^month,revenue_eur\r?\n2025-05,5769\.38\r?\n/),
     ],
   ]) {
     await p.getByRole("button", { name: "Download" }).click();
