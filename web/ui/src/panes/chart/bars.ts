@@ -5,7 +5,7 @@ import { entries, labelCount, legend, margin, numberAxis, scene, upright, type E
 import { guessWidth, letterWidth, shortenNames, ticks } from "./labels";
 import { colorOf, fit, widest, type Options } from "./look";
 import { stackable, type Mark, type Marks } from "./marks";
-import { barPath, barSpot, px, upward, type Bar, type Scene, type Shape } from "./scene";
+import { barPath, barSpot, px, upward, type Bar, type Path, type Scene, type Shape } from "./scene";
 
 interface Layout {
   domain: string[]; // the names or periods
@@ -57,10 +57,15 @@ export function bars(m: Marks, o: Options, named: { y: string; split: boolean; w
 
 const key = (m: Marks, o: Options): Entry[] => entries(m, (s) => ({ color: colorOf(m.series, s, o.look) }));
 
-/** Returns the colour of a bar. A period that is not over is paler. */
-function paint({ mark }: Piece, m: Marks, o: Options) {
+/** Returns a bar in its colour. That of a period that is not over is paler, and hides the grid as well. */
+function paint(d: string, { mark }: Piece, m: Marks, o: Options): Path[] {
   const fill = mark.o ? o.look.quiet : colorOf(m.series, mark.s, o.look);
-  return { fill, ...(mark.p ? { opacity: 0.45 } : {}) };
+  return mark.p
+    ? [
+        { d, fill: o.look.surface },
+        { d, fill, opacity: 0.45 },
+      ]
+    : [{ d, fill }];
 }
 
 const maxThickness = 96; // two bars in a wide pane would be walls
@@ -107,7 +112,7 @@ function standing(l: Layout, all: readonly Piece[], m: Marks, o: Options, named:
   for (const p of all) {
     if (p.mark.y === null) continue;
     const bar: Bar = { side: plot.x.side(p.mark), base: plot.y(p.from), end: plot.y(p.to), flat: l.stacked };
-    out.shapes.push({ d: barPath(bar), ...paint(p, m, o) });
+    out.shapes.push(...paint(barPath(bar), p, m, o));
     out.spots.push(barSpot(p.mark.i, bar));
   }
   return out;
@@ -141,7 +146,7 @@ function lying(l: Layout, all: readonly Piece[], m: Marks, o: Options, named: Na
     const bar: Bar = { side: place.side(p.mark), base: x(p.from), end: x(p.to), flat: l.stacked, lying: true };
     if (!l.many) out.shapes.push(figure(p.mark, bar, o));
     if (p.mark.y === null) continue;
-    out.shapes.push({ d: barPath(bar), ...paint(p, m, o) });
+    out.shapes.push(...paint(barPath(bar), p, m, o));
     out.spots.push(barSpot(p.mark.i, bar));
   }
   if (x.domain()[0]! < 0) out.shapes.push(upward(x(0), top, bottom, o.look.quiet));

@@ -166,6 +166,72 @@ const cases: Record<string, () => Drawing> = {
       ),
       { type: "pie", x: "status", y: ["orders"] },
     ),
+  "a pie on a phone": () =>
+    chart(
+      data(
+        ["status", "orders:integer"],
+        [
+          ["paid", 60],
+          ["open", 30],
+          ["void", 2],
+        ],
+      ),
+      { type: "pie", x: "status", y: ["orders"] },
+      { width: 340, height: 440 },
+    ),
+  "a small pie": () =>
+    chart(
+      data(
+        ["status", "orders:integer"],
+        [
+          ["paid", 60],
+          ["open", 30],
+          ["void", 2],
+        ],
+      ),
+      { type: "pie", x: "status", y: ["orders"] },
+      { width: 340, height: 190 },
+    ),
+  "a month on a phone that is not over": () =>
+    chart(
+      data(
+        ["month", "region", "revenue:number"],
+        ["2026-09", "2026-10", "2026-11"].flatMap((m, i) =>
+          ["North-East", "South-West and the islands", "Elsewhere"].map((r, j) => [m, r, 1e6 * (i + j + 1)] as Cell[]),
+        ),
+      ),
+      { type: "bar", x: "month", y: ["revenue"], series: "region" },
+      { width: 340, height: 260 },
+    ),
+  "departments in two years": () =>
+    chart(
+      data(
+        ["department", "year 2024:number", "year 2025:number"],
+        ["Research and development", "Production", "Marketing and communication", "Sales in Europe"].map(
+          (n, i) => [n, 1200 - 250 * i, -400 + 310 * i] as Cell[],
+        ),
+      ),
+      { type: "bar", x: "department", y: ["year 2024", "year 2025"] },
+    ),
+  "a scatter in three groups": () =>
+    chart(
+      data(
+        ["height:number", "weight:number", "group"],
+        Array.from({ length: 24 }, (_, i) => [1.5 + ((i * 7) % 24) / 50, 50 + ((i * 11) % 24) * 1.7, `G${i % 3}`]),
+      ),
+      { type: "scatter", x: "height", y: ["weight"], series: "group" },
+    ),
+  "lines through the hours of a day": () =>
+    chart(
+      data(
+        ["at", "temperature:number"],
+        Array.from({ length: 30 }, (_, i) => [
+          new Date(Date.UTC(2026, 9, 3, 0, 47 * i)).toISOString(),
+          i === 12 ? null : Math.round(80 * Math.sin(i / 5)) / 10,
+        ]),
+      ),
+      { type: "line", x: "at", y: ["temperature"] },
+    ),
   "a scatter": () =>
     chart(
       data(

@@ -5,10 +5,12 @@ import { textSize, widthOf, type Options } from "./look";
 import type { Mark } from "./marks";
 import { px, type Scene, type Shape } from "./scene";
 
-const wide = 420; // from this width on, the names are beside the ring
+const wide = 420; // from this width on, there is room beside the ring
 
 const gap = 32; // between the ring and the names
 const maxListed = 300; // the width of the names with their values
+const line = 22; // of a name
+const least = 60; // of the radius
 
 const share = (part: number) => `${(part * 100).toFixed(part < 0.1 ? 1 : 0)}%`;
 
@@ -18,25 +20,49 @@ export function slices(parts: readonly Mark[], sum: number): Mark[] {
   return sorted.map(({ s: _, ...k }, i) => ({ ...k, i, v: k.v.endsWith("%") ? k.v : `${k.v} (${share(k.y! / sum)})` }));
 }
 
+/** Where the parts of a pie are: its ring, and the names of the slices with their values, if there is room. */
+interface Layout {
+  x: number; // the middle of the ring
+  y: number;
+  radius: number;
+  list?: { x: number; y: number; width: number }; // y is its middle
+}
+
+/** Puts the names beside the ring, or below it, or, where there is little room, as a legend above it. */
+function layout(count: number, legendHeight: number, o: Options): Layout {
+  const [width, height] = [o.width - 2 * margin, o.height - 2 * margin];
+  if (o.width >= wide) {
+    const radius = Math.max(least, Math.min(o.width * 0.25, height / 2 - 4));
+    const listed = Math.min(maxListed, width - 2 * radius - gap);
+    const x = px((o.width - gap - listed) / 2);
+    return { x, y: px(o.height / 2), radius, list: { x: px(x + radius + gap), y: px(o.height / 2), width: listed } };
+  }
+  const x = px(o.width / 2);
+  const under = count * line + gap;
+  if (height - under >= 2 * least) {
+    const radius = Math.min(o.width * 0.34, (height - under) / 2 - 4);
+    const listed = Math.min(maxListed, width);
+    const list = { x: px(x - listed / 2), y: px(margin + 2 * radius + gap + (count * line) / 2), width: listed };
+    return { x, y: px(margin + radius + 4), radius, list };
+  }
+  const radius = Math.max(least, Math.min(o.width * 0.34, (height - legendHeight) / 2 - 4));
+  return { x, y: px(margin + legendHeight + (height - legendHeight) / 2), radius };
+}
+
 /** Draws a pie of slices whose sum is positive. */
 export function pie(parts: readonly Mark[], sum: number, o: Options): Scene {
-  const beside = o.width >= wide;
   const colors = parts.map((_, i) => o.look.series[i % o.look.series.length]!);
-  const list: Entry[] = legendNames(parts.map((k) => k.l)).map((text, i) => ({ text, color: colors[i]! }));
-  const above = beside ? { shapes: [], height: 0 } : legend(list, margin, o);
-  const room = o.height - above.height - 2 * margin;
-  const radius = Math.max(60, Math.min(o.width * (beside ? 0.25 : 0.34), room / 2 - 4));
-  const listed = beside ? Math.min(maxListed, o.width - 2 * (radius + margin) - gap) : -gap;
-  const x = px((o.width - gap - listed) / 2);
-  const y = px(above.height + margin + room / 2);
-  const out = { ...scene(o, o.height), shapes: [...above.shapes] };
+  const entries: Entry[] = legendNames(parts.map((k) => k.l)).map((text, i) => ({ text, color: colors[i]! }));
+  const above = legend(entries, margin, o);
+  const { x, y, radius, list } = layout(parts.length, above.height, o);
+  const out = scene(o, o.height);
   let from = 0;
   parts.forEach((k, i) => {
     const to = from + (k.y! / sum) * 2 * Math.PI;
     slice(out, k, { x, y, from, to, radius, color: colors[i]!, part: k.y! / sum }, o);
     from = to;
   });
-  if (beside) out.shapes.push(...names(list, parts, { x: px(x + radius + gap), y, width: listed }, o));
+  out.shapes.push(...(list ? names(entries, parts, list, o) : above.shapes));
   return out;
 }
 
@@ -72,15 +98,14 @@ function slice(out: Scene, k: Mark, { x, y, from, to, radius, color, part }: Sli
   });
 }
 
-/** Returns the names of the slices with their values, to the right of the ring. */
+/** Returns the names of the slices with their values. */
 function names(
   list: readonly Entry[],
   parts: readonly Mark[],
   { x, y, width }: { x: number; y: number; width: number },
   o: Options,
 ): Shape[] {
-  const line = 22;
-  const top = y - ((list.length - 1) * line) / 2;
+  const top = y - ((list.length - 1) * line) / 2 + 4;
   return list.flatMap((e, i): Shape[] => {
     const value = parts[i]!.v;
     const room = width - widthOf(value, o.look) - 12;
