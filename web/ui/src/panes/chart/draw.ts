@@ -100,25 +100,26 @@ function paintText(c: CanvasRenderingContext2D, s: Words, font: string): void {
 const titleSize = 18;
 const titleLine = 24;
 const noteLine = 18;
-const edge = 8;
+const edge = 4; // to the left and right, as in the chart
+const gap = 8; // above and below the chart
 
 /** Adds the title above a chart and the notes below it. */
 export function withText(scene: Scene, title: string, notes: readonly string[], look: Look): Scene {
   const room = scene.width - 2 * edge;
   const head = wrap(title, room, `600 ${titleSize}px ${look.heading}`, look);
   const foot = notes.flatMap((n) => wrap(n, room, `${textSize}px ${look.font}`, look));
-  const top = head.length ? head.length * titleLine + edge : 0;
+  const top = head.length ? head.length * titleLine + gap : 0;
   const shapes: Shape[] = [
     ...head.map((text, i): Words => ({
-      ...{ text, at: [edge, i * titleLine + titleSize + edge / 2], fill: look.ink },
+      ...{ text, at: [edge, i * titleLine + titleSize + 4], fill: look.ink },
       ...{ size: titleSize, bold: true, font: look.heading },
     })),
     ...scene.shapes.map((s) => lower(s, top)),
     ...foot.map((text, i): Words => ({
-      ...{ text, at: [edge, top + scene.height + i * noteLine + textSize], fill: look.quiet },
+      ...{ text, at: [edge, top + scene.height + gap / 2 + i * noteLine + textSize], fill: look.quiet },
     })),
   ];
-  const below = foot.length ? foot.length * noteLine + edge : 0;
+  const below = foot.length ? foot.length * noteLine + gap : 0;
   return { ...scene, height: top + scene.height + below, shapes, spots: [] };
 }
 
