@@ -120,6 +120,8 @@ type Server interface {
 	// AnswerTime returns a context that ends after the time limit of an answer that is not streamed.
 	AnswerTime(r *http.Request) (context.Context, context.CancelFunc)
 
+	Data
+
 	Now() time.Time
 	// Outcome sets the outcome of the request in the server's log, if none of the server's own words fits.
 	Outcome(r *http.Request, word string)

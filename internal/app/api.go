@@ -10,6 +10,7 @@ import (
 	"github.com/footnotehq/footnote/protocol/aisdk"
 	"github.com/footnotehq/footnote/protocol/analyze"
 	"github.com/footnotehq/footnote/protocol/chatv2"
+	"github.com/footnotehq/footnote/protocol/mcp"
 	"github.com/footnotehq/footnote/protocol/openai"
 	"github.com/footnotehq/footnote/source/duckdb"
 	"github.com/footnotehq/footnote/store/postgres"
@@ -97,5 +98,6 @@ func (a *App) protocols() []protocol.Protocol {
 		aisdk.New(),
 		analyze.New(),
 		chatv2.New(chatv2.Settings{OnBusy: a.cfg.OnBusy}),
+		mcp.New(mcp.Settings{Version: a.version, OnDisconnect: a.cfg.StoredOnDisconnect, Logger: a.log}),
 	}
 }
