@@ -92,6 +92,7 @@ type cli struct {
 	Demo      demoCmd          `cmd:"" help:"Create the demo shop and serve it."`
 	Ask       askCmd           `cmd:"" help:"Ask a question and see the answer, its queries and its footnotes."`
 	Query     queryCmd         `cmd:"" help:"Run one SQL statement as the analyst would."`
+	MCP       mcpCmd           `cmd:"" name:"mcp" help:"Serve the Model Context Protocol on standard input and output."`
 	Verify    verifyCmd        `cmd:"" help:"Check the footnotes of a conversation against its stored results."`
 	Keys      keysCmd          `cmd:"" help:"Create, list and revoke API keys."`
 	Export    exportCmd        `cmd:"" help:"Write all conversations to a file."`

@@ -91,6 +91,9 @@ func (a *App) pages(api *httpapi.Server) error {
 
 // protocols lists the protocols that the server speaks, besides those of modules. Adding one takes a line here.
 func (a *App) protocols() []protocol.Protocol {
+	a.mcp = mcp.New(mcp.Settings{
+		Version: a.version, OnDisconnect: a.cfg.StoredOnDisconnect, Draw: draw, Logger: a.log,
+	})
 	return []protocol.Protocol{
 		openai.New(openai.Settings{
 			InputMaxChars: a.cfg.InputMaxChars, OnDisconnect: a.cfg.OnDisconnect, SideJob: a.sideJob,
@@ -98,6 +101,6 @@ func (a *App) protocols() []protocol.Protocol {
 		aisdk.New(),
 		analyze.New(),
 		chatv2.New(chatv2.Settings{OnBusy: a.cfg.OnBusy}),
-		mcp.New(mcp.Settings{Version: a.version, OnDisconnect: a.cfg.StoredOnDisconnect, Logger: a.log}),
+		a.mcp,
 	}
 }

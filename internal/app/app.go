@@ -38,6 +38,7 @@ import (
 	"github.com/footnotehq/footnote/model/claude"
 	"github.com/footnotehq/footnote/model/offline"
 	"github.com/footnotehq/footnote/model/price"
+	"github.com/footnotehq/footnote/protocol/mcp"
 	"github.com/footnotehq/footnote/source"
 	"github.com/footnotehq/footnote/source/catalog"
 	"github.com/footnotehq/footnote/store"
@@ -81,6 +82,7 @@ type App struct {
 	opened      atomic.Pointer[opened]
 	inbox       audit.Inbox  // for the audit: what the log does not hold
 	audit       *audit.Audit // nil when this process drives no runs
+	mcp         *mcp.Protocol
 	closers     []func() error
 }
 

@@ -9,6 +9,7 @@ package mcp
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"crypto/rand"
 	_ "embed"
 	"encoding/json"
@@ -31,7 +32,9 @@ type Settings struct {
 	OnDisconnect string
 	// Wait is how long a question may take before the client gets an id to continue with, unless it asks for another
 	// time; default 50 s, because many clients give up after a minute.
-	Wait   time.Duration
+	Wait time.Duration
+	// Draw checks and draws a chart of a stored result; nil: there is no tool chart.
+	Draw   func(ctx context.Context, result protocol.ResultPage, spec json.RawMessage) (Drawing, error)
 	Logger *slog.Logger // default: discards
 }
 

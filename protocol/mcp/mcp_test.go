@@ -81,6 +81,19 @@ type server struct {
 
 func serve(t *testing.T, m model.Model, tools ...tool.Tool) *server {
 	t.Helper()
+	return serveWith(t, nil, m, tools)
+}
+
+// serveKeys starts a server with two users.
+func serveKeys(t *testing.T, m model.Model, tools ...tool.Tool) *server {
+	t.Helper()
+	return serveWith(t, map[string]footnote.Principal{
+		"key-of-ada": {Org: "acme", User: "ada"}, "key-of-bob": {Org: "acme", User: "bob"},
+	}, m, tools)
+}
+
+func serveWith(t *testing.T, keys map[string]footnote.Principal, m model.Model, tools []tool.Tool) *server {
+	t.Helper()
 	s := &server{mcp: mcp.New(mcp.Settings{})}
 	s.api = protocoltest.New(t, protocoltest.Options{
 		Protocols: []protocol.Protocol{s.mcp}, Model: m, Tools: tools,
@@ -89,7 +102,7 @@ func serve(t *testing.T, m model.Model, tools ...tool.Tool) *server {
 			return r
 		},
 		Change: func(o *httpapi.Options) {
-			o.Data = shop{}
+			o.Data, o.Keys = shop{}, keys
 			o.Queried = func(_ context.Context, q httpapi.OwnQuery) { s.asks = append(s.asks, q) }
 		},
 	})
@@ -100,9 +113,29 @@ func serve(t *testing.T, m model.Model, tools ...tool.Tool) *server {
 // connect returns a session of the unmodified client.
 func (s *server) connect(t *testing.T, revision string, o *sdk.ClientOptions) *sdk.ClientSession {
 	t.Helper()
+	return s.dial(t, revision, o, http.DefaultClient)
+}
+
+// connectAs returns a session of a user with a key.
+func (s *server) connectAs(t *testing.T, key string) *sdk.ClientSession {
+	t.Helper()
+	return s.dial(t, legacy, nil, &http.Client{Transport: bearer(key)})
+}
+
+// bearer sends a key with each request.
+type bearer string
+
+func (b bearer) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	r.Header.Set("Authorization", "Bearer "+string(b))
+	return http.DefaultTransport.RoundTrip(r)
+}
+
+func (s *server) dial(t *testing.T, revision string, o *sdk.ClientOptions, by *http.Client) *sdk.ClientSession {
+	t.Helper()
 	c := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, o)
 	session, err := c.Connect(t.Context(), &sdk.StreamableClientTransport{
-		Endpoint: s.url, DisableStandaloneSSE: true, MaxRetries: -1,
+		Endpoint: s.url, HTTPClient: by, DisableStandaloneSSE: true, MaxRetries: -1,
 	}, &sdk.ClientSessionOptions{ProtocolVersion: revision})
 	if err != nil {
 		t.Fatal(err)
@@ -216,6 +249,9 @@ func TestAsk(t *testing.T) {
 			if got := text(t, res); !strings.Contains(got, "There are 42") || !strings.Contains(got, "count(*)") {
 				t.Errorf("the text is %s", got)
 			}
+			for until := time.Now().Add(10 * time.Second); steps.Load() < 2 && time.Now().Before(until); {
+				time.Sleep(time.Millisecond) // the client handles notifications beside the answer
+			}
 			if steps.Load() < 2 {
 				t.Errorf("%d signs of progress", steps.Load())
 			}
@@ -260,7 +296,8 @@ func TestQuestionToThePerson(t *testing.T) {
 		Name: "wonder", Family: tool.Question, ReadOnly: true, InputSchema: json.RawMessage(`{"type":"object"}`),
 	})
 	s := serve(t, agenttest.Script(
-		agenttest.Call("t1", "wonder", `{"question":"Which year?","options":["2025","2026"]}`), agenttest.Say("In 2026: many."),
+		agenttest.Call("t1", "wonder", `{"question":"Which year?","options":["2025","2026"]}`),
+		agenttest.Say("In 2026: many."),
 	), ask, counting())
 	session := s.connect(t, stateless, nil)
 	var first, again, second mcp.Answer

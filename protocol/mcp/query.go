@@ -108,6 +108,7 @@ type Table struct {
 	RowCount     int               `json:"row_count"` // of the result, of which Rows may be a part
 	Truncated    bool              `json:"truncated"` // the statement has more rows than the server's limit
 	Millis       int64             `json:"ms,omitempty"`
+	Export       string            `json:"export,omitempty"` // path at this server of all rows as a file
 }
 
 // fitting returns the first rows, within the bounds.

@@ -22,11 +22,13 @@ const instructions = "Footnote answers questions about this organisation's data,
 func (p *Protocol) newServer() *sdk.Server {
 	s := sdk.NewServer(&sdk.Implementation{Name: "footnote", Title: "Footnote", Version: p.Version}, &sdk.ServerOptions{
 		Instructions: instructions,
-		Capabilities: &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{}},
+		Capabilities: &sdk.ServerCapabilities{
+			Tools: &sdk.ToolCapabilities{}, Resources: &sdk.ResourceCapabilities{},
+		},
 		SetCacheable: func(_ context.Context, _ sdk.Request, c *sdk.Cacheable) { c.CacheScope = "private" },
 	})
 	addTool(p, s, tool{
-		name: "ask", title: "Ask about the data",
+		name: "ask", title: "Ask about the data", meta: sdk.Meta{"ui": map[string]any{"resourceUri": appAddress}},
 		text: "Ask the analyst a question about the data, in plain words. It explores the tables, runs read-only " +
 			"queries and answers; each number of the answer has a footnote with its query and cell. To ask a " +
 			"follow-up, pass conversation. If status is waiting or running, call again with continue.",
@@ -41,6 +43,17 @@ func (p *Protocol) newServer() *sdk.Server {
 		text: "Run one read-only SQL statement on a source and get its first rows. Statements that could change data " +
 			"are refused, with the reason. The result is stored if you pass conversation.",
 	}, p.query)
+	addTool(p, s, tool{
+		name: "result", title: "Read a stored result", idempotent: true,
+		text: "Get rows of a stored result, page by page. export is the path at the server to download all rows.",
+	}, p.result)
+	if p.Draw != nil {
+		addTool(p, s, tool{
+			name: "chart", title: "Draw a stored result", idempotent: true,
+			text: "Draw a stored result: as text, and as a small specification of the chart.",
+		}, p.chart)
+	}
+	p.addResources(s)
 	return s
 }
 
