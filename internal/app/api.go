@@ -91,9 +91,7 @@ func (a *App) pages(api *httpapi.Server) error {
 
 // protocols lists the protocols that the server speaks, besides those of modules. Adding one takes a line here.
 func (a *App) protocols() []protocol.Protocol {
-	a.mcp = mcp.New(mcp.Settings{
-		Version: a.version, OnDisconnect: a.cfg.StoredOnDisconnect, Draw: draw, Logger: a.log,
-	})
+	a.mcp = mcp.New(a.mcpSettings())
 	return []protocol.Protocol{
 		openai.New(openai.Settings{
 			InputMaxChars: a.cfg.InputMaxChars, OnDisconnect: a.cfg.OnDisconnect, SideJob: a.sideJob,

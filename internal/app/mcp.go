@@ -15,6 +15,7 @@ import (
 	"github.com/footnotehq/footnote/protocol/mcp"
 	"github.com/footnotehq/footnote/tool"
 	"github.com/footnotehq/footnote/tool/chart"
+	"github.com/footnotehq/footnote/tool/query"
 )
 
 // StdioFolder is the folder in the data folder for the conversations of footnote mcp.
@@ -37,6 +38,18 @@ func (a *App) ServeMCP(ctx context.Context, p footnote.Principal, in io.ReadClos
 	return a.mcp.Serve(ctx, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		api.ServeHTTP(w, r.WithContext(httpapi.WithCaller(r.Context(), p)))
 	}), in, out)
+}
+
+// mcpSettings returns the settings of the protocol.
+func (a *App) mcpSettings() mcp.Settings {
+	s := mcp.Settings{
+		Version: a.version, OnDisconnect: a.cfg.StoredOnDisconnect, Draw: draw, Logger: a.log,
+		Issuer: a.cfg.Auth.JWT.Issuer, Resource: a.cfg.MCP.URL,
+	}
+	if a.cfg.MCP.TableTools {
+		s.TableTools.Query, s.TableTools.List, s.TableTools.Describe = query.CommonNames()
+	}
+	return s
 }
 
 // chartWidth is the width of a chart that is drawn in characters.

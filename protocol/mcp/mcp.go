@@ -33,6 +33,13 @@ type Settings struct {
 	// Wait is how long a question may take before the client gets an id to continue with, unless it asks for another
 	// time; default 50 s, because many clients give up after a minute.
 	Wait time.Duration
+	// Issuer signs the tokens of callers, if there is one. Clients learn from the server's metadata (RFC 9728) to ask
+	// it for a token for this server.
+	Issuer string
+	// Resource is the address of this protocol as clients know it; empty: that of each request.
+	Resource string
+	// TableTools names further tools for clients that know common database servers; empty: there are none.
+	TableTools TableTools
 	// Draw checks and draws a chart of a stored result; nil: there is no tool chart.
 	Draw   func(ctx context.Context, result protocol.ResultPage, spec json.RawMessage) (Drawing, error)
 	Logger *slog.Logger // default: discards
@@ -77,10 +84,19 @@ func (p *Protocol) Routes(s protocol.Server) protocol.Routes {
 		DisableLocalhostProtection: true,
 		MaxRequestBodyBytes:        -1,
 	})
-	return protocol.Routes{
+	routes := protocol.Routes{
 		OpenAPI: description,
 		List:    []protocol.Route{{Method: http.MethodPost, Pattern: Address, Handler: p.post, Held: true}},
 	}
+	if p.Issuer != "" {
+		routes.Challenge = p.challenge
+		for _, pattern := range []string{metadataAddress, metadataAddress + Address} {
+			routes.List = append(routes.List, protocol.Route{
+				Method: http.MethodGet, Pattern: pattern, Handler: p.metadata, Open: true,
+			})
+		}
+	}
+	return routes
 }
 
 // post handles POST /mcp: one message of a client.

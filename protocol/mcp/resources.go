@@ -101,7 +101,8 @@ func (p *Protocol) listSources(next sdk.MethodHandler) sdk.MethodHandler {
 		}
 		for _, s := range sources {
 			list.Resources = append(list.Resources, &sdk.Resource{
-				Name: s.Name, Title: "Tables of " + s.Name, URI: sourcePrefix + url.PathEscape(s.Name), MIMEType: jsonType,
+				Name: s.Name, Title: "Tables of " + s.Name, MIMEType: jsonType,
+				URI: sourcePrefix + url.PathEscape(s.Name),
 			})
 		}
 		return list, nil

@@ -24,7 +24,8 @@ func TestResults(t *testing.T) {
 	id := a.Results[0].ID
 	var page mcp.Table
 	call(t, session, "result", args{"id": id}, &page)
-	if page.ID != id || len(page.Rows) != 1 || string(page.Rows[0]) != "[42]" || page.Export == "" || page.SQL != counts {
+	if page.ID != id || len(page.Rows) != 1 || string(page.Rows[0]) != "[42]" || page.Export == "" ||
+		page.SQL != counts {
 		t.Errorf("the page is %+v", page)
 	}
 	page = mcp.Table{}
@@ -71,7 +72,8 @@ func TestResources(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, loads := range []string{"src=", "href=", "import ", "fetch(", "url(", "http:", "https:", "innerHTML"} {
+	loading := []string{"src=", "href=", "import ", "fetch(", "url(", "http:", "https:", "innerHTML"}
+	for _, loads := range loading {
 		if strings.Contains(read.Contents[0].Text, loads) {
 			t.Errorf("the page contains %s, so it may load something", loads)
 		}

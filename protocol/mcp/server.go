@@ -53,6 +53,9 @@ func (p *Protocol) newServer() *sdk.Server {
 			text: "Draw a stored result: as text, and as a small specification of the chart.",
 		}, p.chart)
 	}
+	if p.TableTools.Query != "" {
+		p.addTableTools(s)
+	}
 	p.addResources(s)
 	return s
 }
@@ -101,7 +104,7 @@ func recovered[R any](do func() (R, error)) (res R, err error) {
 
 // logFailure logs an error whose cause the client does not see.
 func (p *Protocol) logFailure(ctx context.Context, name string, err error) {
-	if footnote.CodeOf(err) == footnote.Internal && !errors.Is(err, context.Canceled) {
+	if footnote.CodeOf(err) == footnote.Internal && ctx.Err() == nil && !errors.Is(err, context.Canceled) {
 		p.Logger.ErrorContext(ctx, "an MCP call failed", "tool", name, "err", err)
 	}
 }
