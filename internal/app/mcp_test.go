@@ -120,8 +120,9 @@ func TestMCPChart(t *testing.T) {
 	if drawn.Result.IsError || !strings.Contains(drawn.Result.Content[0].Text, "Germany") {
 		t.Errorf("the chart is %+v", drawn)
 	}
-	if refused := g.tool("chart", map[string]any{"result": id, "type": "bar", "x": "nothing"}); !refused.Result.IsError {
-		t.Errorf("the chart is %+v", refused)
+	wrong := g.tool("chart", map[string]any{"result": id, "type": "bar", "x": "nothing"})
+	if !wrong.Result.IsError {
+		t.Errorf("the chart is %+v", wrong)
 	}
 }
 
@@ -196,7 +197,8 @@ func TestMCPTokens(t *testing.T) {
 	const metadata = "https://data.example/.well-known/oauth-protected-resource/mcp"
 	for name, change := range map[string]map[string]any{
 		"another audience": {"aud": "https://other.example/mcp"}, "another issuer": {"iss": "https://evil.example"},
-		"expired": {"exp": time.Now().Add(-time.Hour).Unix()}, "no expiry": {"exp": nil}, "no organisation": {"org": ""},
+		"no organisation": {"org": ""},
+		"expired":         {"exp": time.Now().Add(-time.Hour).Unix()}, "no expiry": {"exp": nil},
 	} {
 		w, reply := g.mcp(token(change), "tools/list", map[string]any{})
 		if w.Code != http.StatusUnauthorized || len(reply.Result.Tools) > 0 {
@@ -229,7 +231,8 @@ func TestMCPTokens(t *testing.T) {
 		t.Errorf("the metadata is %d %s", w.Code, w.Body)
 	}
 	plain := newRig(t, t.TempDir())
-	if w := plain.do(plain.request("GET", "/.well-known/oauth-protected-resource", nil)); w.Code != http.StatusNotFound {
+	w = plain.do(plain.request("GET", "/.well-known/oauth-protected-resource", nil))
+	if w.Code != http.StatusNotFound {
 		t.Errorf("without an issuer, the metadata is %d %s", w.Code, w.Body)
 	}
 }

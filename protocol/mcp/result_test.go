@@ -65,7 +65,8 @@ func TestResources(t *testing.T) {
 	if err != nil || !strings.Contains(read.Contents[0].Text, `"name":"orders"`) {
 		t.Errorf("the schema: %+v %v", read, err)
 	}
-	if _, err := session.ReadResource(t.Context(), &sdk.ReadResourceParams{URI: "footnote://sources/other"}); err == nil {
+	other := &sdk.ReadResourceParams{URI: "footnote://sources/other"}
+	if _, err := session.ReadResource(t.Context(), other); err == nil {
 		t.Error("an unknown source has a schema")
 	}
 	read, err = session.ReadResource(t.Context(), &sdk.ReadResourceParams{URI: "ui://footnote/answer"})

@@ -27,7 +27,8 @@ func (p *Protocol) addTableTools(s *sdk.Server) {
 		TableName string `json:"table_name" jsonschema:"Name of a table."`
 	}
 	addTool(p, s, tool{
-		name: p.TableTools.Describe, title: "Describe a table", idempotent: true, text: "Describe the columns of a table.",
+		name: p.TableTools.Describe, title: "Describe a table", idempotent: true,
+		text: "Describe the columns of a table.",
 	}, func(in invocation, args tableInput) (*sdk.CallToolResult, error) {
 		if args.TableName == "" {
 			return nil, missing("table_name", "the name of a table")
