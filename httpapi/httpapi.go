@@ -158,7 +158,7 @@ type Server struct {
 	openings       openings
 	mounted        []protocol.Routes
 	challenges     map[string]func(*http.Request) string // by pattern; see protocol.Routes
-	notFoundPage   http.Handler // nil: without the web app
+	notFoundPage   http.Handler                          // nil: without the web app
 	tally          tally
 	conns          connections
 	views          views
