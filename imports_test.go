@@ -129,6 +129,9 @@ var banned = map[string][]string{
 	"/market/chart":     {"/store", "/source", "/model/", "/tool/", "/httpapi", "database/sql"},
 	"/protocol/chatv2":  {"/store", "/source", "/model/", "/tool/", "/httpapi", "database/sql"},
 	"/protocol/analyze": {"/store", "/source", "/model/", "/tool/", "/httpapi", "database/sql"},
+	"/protocol/mcp": {
+		"/store", "/source", "/model/", "/tool/", "/httpapi", "database/sql", "google.golang.org/grpc",
+	},
 	"/httpapi":          {"/store", "/source", "/model/", "/tool/"},
 	"/audit":            {"/httpapi", "/model/", "/source", "/tool/", "net/http"},
 	"/web":              {"/", "database/sql", "testing"},

@@ -82,6 +82,7 @@ type Config struct {
 	Cache  Cache  `yaml:"cache"`
 
 	Market Market `yaml:"market"`
+	MCP    MCP    `yaml:"mcp"`
 
 	Workspace string `yaml:"workspace"` // folder for the coder's workspaces; empty: no coder
 	Coder     Coder  `yaml:"coder"`
@@ -110,6 +111,25 @@ type Config struct {
 	Tiers       Tiers         `yaml:"tiers"`
 
 	TokensPerDay int64 `yaml:"tokens_per_day" must:"0 to 1000000000000000"` // per user, each weighted by its tier; 0: no limit
+}
+
+// MCP configures the Model Context Protocol.
+type MCP struct {
+	URL        string `yaml:"url"`         // of /mcp as clients know it; empty: that of each request
+	TableTools bool   `yaml:"table_tools"` // also offer the tools of common database servers, under their names
+}
+
+// check returns an error if the address cannot be one of this server.
+func (m MCP) check() error {
+	if m.URL == "" {
+		return nil
+	}
+	u, err := url.Parse(m.URL)
+	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || u.User != nil || u.RawQuery != "" ||
+		u.Path != "/mcp" {
+		return fmt.Errorf("mcp.url is %q; it must look like https://footnote.example.com/mcp", withoutUser(m.URL))
+	}
+	return nil
 }
 
 // Traces configures the export of traces. Without an endpoint nothing is sent.

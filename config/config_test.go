@@ -116,6 +116,8 @@ var testValues = map[string][3]string{
 	"coder.size":    {"1048577", "1048578", "1048579"},
 	"coder.history": {"1048577", "1048578", "1048579"}, "coder.org_history": {"1073741825", "1073741826", "1073741827"},
 	"slow_response":   {"1s", "2s", "3s"},
+	"mcp.url":         {"https://a.example/mcp", "https://b.example/mcp", "http://localhost/mcp"},
+	"mcp.table_tools": {"true", "true", "true"},
 	"traces.endpoint": {"http://one:4318", "https://two", "http://three/otlp"},
 	"traces.headers":  {"a=1", "b=2", "c=3,d=4"}, "traces.ratio": {"0.5", "0.1", "0.2"},
 	"traces.content": {"true", "false", "true"},

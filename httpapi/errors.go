@@ -74,13 +74,21 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 		h.Set("X-Should-Retry", "false")
 	}
 	if status == http.StatusUnauthorized {
-		h.Set("Www-Authenticate", `Bearer realm="footnote"`)
+		h.Set("Www-Authenticate", `Bearer realm="footnote"`+s.challenge(sc.route, r))
 	}
 	contentType, body := sc.envelope(err, protocol.Failure{RequestID: sc.id, UnknownURL: sc.unknown})
 	h.Set("Content-Type", contentType)
 	h.Set("Cache-Control", "no-store")
 	w.WriteHeader(status)
 	_, _ = w.Write(body) // the client may have gone; the request is logged either way
+}
+
+// challenge returns the parameters that the protocol of a route adds to WWW-Authenticate.
+func (s *Server) challenge(route string, r *http.Request) string {
+	if parameters := s.challenges[route]; parameters != nil {
+		return parameters(r)
+	}
+	return ""
 }
 
 // limitHeaders reports which limit was reached, in headers that clients of other APIs know, such as

@@ -160,7 +160,8 @@ type Server struct {
 	patterns       map[string][]string // methods by pattern
 	openings       openings
 	mounted        []protocol.Routes
-	notFoundPage   http.Handler // nil: without the web app
+	challenges     map[string]func(*http.Request) string // by pattern; see protocol.Routes
+	notFoundPage   http.Handler                          // nil: without the web app
 	tally          tally
 	conns          connections
 	views          views
@@ -176,7 +177,7 @@ func New(o Options) (*Server, error) {
 	s := &Server{
 		opts: o, mux: http.NewServeMux(), hosts: map[string]bool{}, origins: map[string]bool{},
 		foreign: http.NewCrossOriginProtection(), patterns: map[string][]string{},
-		openings: openings{of: map[string]footnote.Opened{}},
+		openings: openings{of: map[string]footnote.Opened{}}, challenges: map[string]func(*http.Request) string{},
 	}
 	s.tally.perUser, s.tally.total, s.conns.max = o.StreamsPerUser, o.Streams, o.Connections
 	if err := s.admit(); err != nil {

@@ -23,6 +23,10 @@ func (s *Server) mount(p protocol.Protocol) {
 	var patterns []string
 	methods := map[string]Methods{}
 	for _, route := range m.List {
+		if route.Open {
+			s.open(route.Pattern, m.Errors, Methods{route.Method: route.Handler})
+			continue
+		}
 		if methods[route.Pattern] == nil {
 			patterns = append(patterns, route.Pattern)
 			methods[route.Pattern] = Methods{}
@@ -40,6 +44,7 @@ func (s *Server) mount(p protocol.Protocol) {
 		}
 	}
 	for _, pattern := range patterns {
+		s.challenges[pattern] = m.Challenge
 		s.Handle(pattern, m.Errors, methods[pattern])
 	}
 }

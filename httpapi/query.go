@@ -25,8 +25,10 @@ func (s *Server) querySource(w http.ResponseWriter, r *http.Request) error {
 	case in.Replaces != "" && in.Conversation == "":
 		return footnote.Invalidf("replaces names a result of a conversation; also set conversation.")
 	}
-	q := OwnQuery{Statement: footnote.Statement{SQL: in.SQL, Source: r.PathValue("name")}}
-	return s.reported(r.Context(), &q, func() error { return s.runOwn(w, r, in, &q) })
+	out, err := s.runOwn(r, protocol.Query{
+		Protocol: "app", Source: r.PathValue("name"), SQL: in.SQL, Conversation: in.Conversation, Replaces: in.Replaces,
+	})
+	return reply(w, map[string]any{"result": out}, err)
 }
 
 // ownQuery is the body of querySource.
@@ -36,32 +38,38 @@ type ownQuery struct {
 	Replaces     string `json:"replaces"` // result id (r3) whose statement was edited
 }
 
-// runOwn runs the statement of a request that has been checked.
-func (s *Server) runOwn(w http.ResponseWriter, r *http.Request, in ownQuery, q *OwnQuery) error {
+// runOwn runs a statement that has been checked, and reports it.
+func (s *Server) runOwn(r *http.Request, in protocol.Query) (out protocol.QueryResult, err error) {
+	q := OwnQuery{Protocol: in.Protocol, Statement: footnote.Statement{SQL: in.SQL, Source: in.Source}}
+	err = s.reported(r.Context(), &q, func() (err error) {
+		out, err = s.resultOfOwn(r, in, &q)
+		return err
+	})
+	return out, err
+}
+
+// resultOfOwn runs a statement, and stores its result if it names a conversation.
+func (s *Server) resultOfOwn(r *http.Request, in protocol.Query, q *OwnQuery) (out protocol.QueryResult, err error) {
 	if in.Conversation != "" {
 		if _, err := s.conversation(r, in.Conversation); err != nil {
-			return err
+			return out, err
 		}
 		q.Conversation = in.Conversation
 	}
-	p, name := PrincipalOf(r.Context()), r.PathValue("name")
 	var ctx context.Context
 	ctx, q.ran = footnote.WithStatements(r.Context())
-	res, took, err := s.opts.Data.Query(ctx, p, name, in.SQL)
+	res, took, err := s.opts.Data.Query(ctx, PrincipalOf(r.Context()), in.Source, in.SQL)
 	if err != nil {
-		return err
+		return out, err
 	}
-	out := newQueryResult(in.SQL, res, took)
+	out = newQueryResult(in.SQL, res, took)
 	if in.Conversation != "" {
 		out.ID, out.Seq, err = s.storeQuery(r, q, footnote.QueryRun{
-			Result:   footnote.StoredResult{Source: name, SQL: in.SQL},
+			Result:   footnote.StoredResult{Source: in.Source, SQL: in.SQL},
 			Replaces: in.Replaces, Millis: out.Millis, Tables: q.statement().Tables,
 		}, res)
-		if err != nil {
-			return err
-		}
 	}
-	return protocol.WriteValue(w, http.StatusOK, map[string]any{"result": out})
+	return out, err
 }
 
 // storeQuery adds a user's statement and its result to the log of its conversation. It returns the id of the result for
@@ -78,6 +86,7 @@ func (s *Server) storeQuery(r *http.Request, q *OwnQuery, run footnote.QueryRun,
 
 // OwnQuery describes a user's own statement that is not in the log.
 type OwnQuery struct {
+	Protocol     string // empty: that of the app
 	Conversation string // empty: none, or not the user's
 	Statement    footnote.Statement
 	Took         time.Duration
@@ -120,19 +129,10 @@ func (s *Server) reported(ctx context.Context, q *OwnQuery, do func() error) err
 }
 
 // newQueryResult returns the result of a statement that is not in the log.
-func newQueryResult(sql string, res footnote.Result, took time.Duration) queryResult {
-	return queryResult{
-		table: rowsOf(res), SQL: sql, RowCount: len(res.Rows), Truncated: res.Truncated, Millis: took.Milliseconds(),
+func newQueryResult(sql string, res footnote.Result, took time.Duration) protocol.QueryResult {
+	t := rowsOf(res)
+	return protocol.QueryResult{
+		SQL: sql, Columns: t.Columns, Rows: t.Rows, RowCount: len(res.Rows), Truncated: res.Truncated,
+		Millis: took.Milliseconds(),
 	}
-}
-
-// queryResult is the result of a user's statement.
-type queryResult struct {
-	ID  string `json:"id,omitempty"` // in a conversation: the id for GET /api/results
-	Seq int64  `json:"seq,omitempty"`
-	SQL string `json:"sql"`
-	table
-	RowCount  int   `json:"row_count"`
-	Truncated bool  `json:"truncated"`
-	Millis    int64 `json:"ms"`
 }

@@ -51,10 +51,7 @@ func (s *Server) getResult(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	out := resultPage{
-		ID: r.PathValue("id"), Source: res.Source, SQL: res.SQL, Columns: append([]footnote.Column{}, res.Columns...),
-		RowCount: res.RowCount, Truncated: res.Truncated, Offset: offset,
-	}
+	out := pageOf(r.PathValue("id"), res, offset)
 	if q.Plain() {
 		if format != "" {
 			rows := s.chunks(r.Context(), stream, res)
@@ -83,17 +80,12 @@ func (s *Server) getResult(w http.ResponseWriter, r *http.Request) error {
 	return reply(w, out, nil)
 }
 
-type resultPage struct {
-	ID        string            `json:"id"`
-	Source    string            `json:"source"`
-	SQL       string            `json:"sql"`
-	Columns   []footnote.Column `json:"columns"`
-	RowCount  int               `json:"row_count"`
-	Truncated bool              `json:"truncated"`
-	Matching  *int              `json:"matching,omitempty"` // rows of the view, of which this is a page
-	Offset    int64             `json:"offset"`
-	Rows      []json.RawMessage `json:"rows"`
-	Numbers   []int             `json:"row_numbers,omitempty"` // of the Rows in the result, from 0
+// pageOf returns a page of a result without its rows.
+func pageOf(id string, res footnote.StoredResult, offset int64) protocol.ResultPage {
+	return protocol.ResultPage{
+		ID: id, Source: res.Source, SQL: res.SQL, Columns: append([]footnote.Column{}, res.Columns...),
+		RowCount: res.RowCount, Truncated: res.Truncated, Offset: offset,
+	}
 }
 
 // view returns a view of a result. Making one needs a slot, like a query.

@@ -34,58 +34,15 @@ type Data interface {
 	Remove(ctx context.Context, p footnote.Principal, source string) error
 }
 
-// SourceInfo describes a source.
-type SourceInfo struct {
-	Name     string `json:"name"`
-	Engine   string `json:"engine"`
-	Tables   int    `json:"tables"`
-	Rows     *int64 `json:"rows,omitempty"` // of all tables, if known
-	OK       bool   `json:"ok"`
-	Error    string `json:"error,omitempty"` // why it cannot be used now
-	Uploaded bool   `json:"uploaded"`
-	// Proof says how well the source is known to be read-only.
-	Proof SourceProof `json:"proof"`
-}
-
-// SourceProof has the two words of source.Proof.
-type SourceProof struct {
-	Strength string `json:"strength"`
-	TestedOn string `json:"tested_on"`
-}
-
-// SourceSchema lists the tables of a source that can be read.
-type SourceSchema struct {
-	Name          string        `json:"name"`
-	Engine        string        `json:"engine"`
-	EditorDialect string        `json:"editor_dialect,omitempty"` // dialect that an editor highlights; see source.Dialect
-	Tables        []SourceTable `json:"tables"`
-}
-
-// SourceTable is a table or view.
-type SourceTable struct {
-	Name    string         `json:"name"`
-	View    bool           `json:"view,omitempty"`
-	Rows    *int64         `json:"rows,omitempty"`
-	Comment string         `json:"comment,omitempty"`
-	Columns []SourceColumn `json:"columns"`
-}
-
-// SourceColumn is a column of a table.
-type SourceColumn struct {
-	Name       string     `json:"name"`
-	Type       string     `json:"type"`
-	Kind       string     `json:"kind,omitempty"` // as in the columns of a result
-	Nullable   bool       `json:"nullable"`
-	Key        bool       `json:"key,omitempty"`
-	Comment    string     `json:"comment,omitempty"`
-	References *Reference `json:"references,omitempty"`
-}
-
-// Reference is the column that a foreign key points to.
-type Reference struct {
-	Table  string `json:"table"`
-	Column string `json:"column,omitempty"`
-}
+// The descriptions of sources are those that protocols use, too.
+type (
+	SourceInfo   = protocol.SourceInfo
+	SourceProof  = protocol.SourceProof
+	SourceSchema = protocol.SourceSchema
+	SourceTable  = protocol.SourceTable
+	SourceColumn = protocol.SourceColumn
+	Reference    = protocol.Reference
+)
 
 // Distribution summarises the values of one column. Cells have the same format as in results.
 type Distribution struct {

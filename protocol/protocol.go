@@ -34,6 +34,8 @@ type Routes struct {
 	Errors Envelope // format of errors; nil: the server's own
 	// Prefix is the beginning of unknown addresses whose errors also have the format Errors; empty: none.
 	Prefix string
+	// Challenge returns parameters to add to the header WWW-Authenticate of a refusal; nil: none.
+	Challenge func(r *http.Request) string
 	// ClientIDs is the beginning of addresses that end in an id of the client's own, which may look like a path.
 	ClientIDs string
 	// Views are formats for GET /api/conversations/{id}/events?view=…, by their names.
@@ -53,6 +55,8 @@ type Route struct {
 	Handler Handler
 	// Held is for requests that stay open, to stream or to wait for an answer: they count as streams of their user.
 	Held bool
+	// Open is for requests that need no key.
+	Open bool
 	// Queries is for requests that query a database: each user may have only a few at a time, and further ones wait.
 	Queries bool
 }
@@ -119,6 +123,8 @@ type Server interface {
 	Stop(r *http.Request, conversation string) error
 	// AnswerTime returns a context that ends after the time limit of an answer that is not streamed.
 	AnswerTime(r *http.Request) (context.Context, context.CancelFunc)
+
+	Data
 
 	Now() time.Time
 	// Outcome sets the outcome of the request in the server's log, if none of the server's own words fits.

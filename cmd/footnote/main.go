@@ -93,6 +93,7 @@ type cli struct {
 	Ask       askCmd           `cmd:"" help:"Ask a question and see the answer, its queries and its footnotes."`
 	Query     queryCmd         `cmd:"" help:"Run one SQL statement as the analyst would."`
 	Test      testCmd          `cmd:"" help:"Ask the questions of a suite and check the answers."`
+	MCP       mcpCmd           `cmd:"" name:"mcp" help:"Serve the Model Context Protocol on standard input and output."`
 	Verify    verifyCmd        `cmd:"" help:"Check the footnotes of a conversation against its stored results."`
 	Context   contextCmd       `cmd:"" help:"Import or draft what your company says about its data."`
 	Keys      keysCmd          `cmd:"" help:"Create, list and revoke API keys."`

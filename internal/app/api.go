@@ -10,6 +10,7 @@ import (
 	"github.com/footnotehq/footnote/protocol/aisdk"
 	"github.com/footnotehq/footnote/protocol/analyze"
 	"github.com/footnotehq/footnote/protocol/chatv2"
+	"github.com/footnotehq/footnote/protocol/mcp"
 	"github.com/footnotehq/footnote/protocol/openai"
 	"github.com/footnotehq/footnote/source/duckdb"
 	"github.com/footnotehq/footnote/store/postgres"
@@ -90,6 +91,7 @@ func (a *App) pages(api *httpapi.Server) error {
 
 // protocols lists the protocols that the server speaks, besides those of modules. Adding one takes a line here.
 func (a *App) protocols() []protocol.Protocol {
+	a.mcp = mcp.New(a.mcpSettings())
 	return []protocol.Protocol{
 		openai.New(openai.Settings{
 			InputMaxChars: a.cfg.InputMaxChars, OnDisconnect: a.cfg.OnDisconnect, SideJob: a.sideJob,
@@ -97,5 +99,6 @@ func (a *App) protocols() []protocol.Protocol {
 		aisdk.New(),
 		analyze.New(),
 		chatv2.New(chatv2.Settings{OnBusy: a.cfg.OnBusy}),
+		a.mcp,
 	}
 }

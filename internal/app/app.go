@@ -39,6 +39,7 @@ import (
 	"github.com/footnotehq/footnote/model/claude"
 	"github.com/footnotehq/footnote/model/offline"
 	"github.com/footnotehq/footnote/model/price"
+	"github.com/footnotehq/footnote/protocol/mcp"
 	"github.com/footnotehq/footnote/source"
 	"github.com/footnotehq/footnote/source/catalog"
 	"github.com/footnotehq/footnote/store"
@@ -87,6 +88,7 @@ type App struct {
 	wrap        func(model.Model) model.Model
 	inbox       audit.Inbox  // for the audit: what the log does not hold
 	audit       *audit.Audit // nil when this process drives no runs
+	mcp         *mcp.Protocol
 	closers     []func() error
 }
 

@@ -131,7 +131,7 @@ func (a *App) queried(ctx context.Context, q httpapi.OwnQuery) {
 	p := httpapi.PrincipalOf(ctx)
 	e := audit.NewEntry("query", time.Now())
 	e.SessionID, e.Org, e.User = q.Conversation, p.Org, p.User
-	e.Protocol, e.RequestID = "app", footnote.OriginOf(ctx).Request
+	e.Protocol, e.RequestID = cmp.Or(q.Protocol, "app"), footnote.OriginOf(ctx).Request
 	e.Metadata.DurationSeconds = q.Took.Seconds()
 	if q.Err != nil {
 		e.Failed(q.Err)

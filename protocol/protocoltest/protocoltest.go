@@ -32,8 +32,10 @@ type Options struct {
 	Model     model.Model // usually agenttest.Script(…)
 	ModelName string      // default "scripted"
 	Tools     []tool.Tool
-	Log       store.Store            // default: a new one
-	Change    func(*httpapi.Options) // changes further options of the server; may be nil
+	Log       store.Store // default: a new one
+	// Resolve finds the footnotes of answers; nil: they have none.
+	Resolve agent.Resolver
+	Change  func(*httpapi.Options) // changes further options of the server; may be nil
 }
 
 // New returns a server with one assistant, analyst. It has no keys, so every request from this machine is of the same
@@ -45,7 +47,7 @@ func New(t *testing.T, o Options) *httpapi.Server {
 		o.Log = sqlitetest.New(t)
 	}
 	live := hub.New()
-	engine, err := agent.New(agent.Options{Log: o.Log, Hub: live, Assistants: []*agent.Assistant{{
+	engine, err := agent.New(agent.Options{Log: o.Log, Hub: live, Resolve: o.Resolve, Assistants: []*agent.Assistant{{
 		Name: "analyst", Aliases: []string{"claude-da/analyst"}, Model: o.Model, ModelName: o.ModelName, Tools: o.Tools,
 		Opening: func(context.Context, footnote.Principal, []string) (agent.Opening, error) {
 			system := json.RawMessage(`[{"type":"text","text":"You are a test."}]`)

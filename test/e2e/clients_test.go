@@ -43,8 +43,17 @@ func TestEventSource(t *testing.T) {
 	runClient(t, serve(t, append(settings, keys, "FOOTNOTE_BODY_LIMIT=65536")...), "analyze.test.js")
 }
 
+// TestMCPClient runs the published SDK of the Model Context Protocol against the program.
+func TestMCPClient(t *testing.T) {
+	t.Parallel()
+	_, settings := imitate(t, scripted(t, forClients()))
+	own := append(settings, "FOOTNOTE_SOURCES=shop="+shopDB, "FOOTNOTE_DATA="+t.TempDir()) // of footnote mcp
+	runClient(t, serve(t, append(settings, keys)...), "mcp.test.js",
+		append(own, "FOOTNOTE_TEST_PROGRAM="+binary)...)
+}
+
 // runClient runs a file of test/clients against a server.
-func runClient(t *testing.T, p *process, file string) {
+func runClient(t *testing.T, p *process, file string, more ...string) {
 	t.Helper()
 	node, err := exec.LookPath("node")
 	if err != nil {
@@ -59,6 +68,7 @@ func runClient(t *testing.T, p *process, file string) {
 	cmd := exec.CommandContext(ctx, node, "--test", "--test-reporter=tap", file)
 	cmd.Dir, cmd.WaitDelay = dir, 5*time.Second
 	cmd.Env = environ("FOOTNOTE_TEST_URL="+p.url, "FOOTNOTE_TEST_KEY="+adasKey, "FOOTNOTE_TEST_OTHER_KEY="+bobsKey)
+	cmd.Env = append(cmd.Env, more...)
 	out, err := cmd.CombinedOutput()
 	if err != nil || !strings.Contains(string(out), "# fail 0") || strings.Contains(string(out), "# pass 0") {
 		t.Errorf("node --test: %v\n%s", err, out)

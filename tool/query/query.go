@@ -38,6 +38,12 @@ func New(o Options) []tool.Tool {
 	}
 }
 
+// CommonNames returns the names under which common database servers for AI clients offer a query, the list of tables
+// and the description of a table.
+func CommonNames() (query, list, describe string) { return commonQuery, listSpec.Name, describeSpec.Name }
+
+const commonQuery = "read_query"
+
 type runInput struct {
 	Thought string `json:"thought,omitempty" jsonschema:"Why this query is needed, in one short sentence. The user sees it."`
 	SQL     string `json:"sql" jsonschema:"One read-only SQL statement in the source's dialect. Use the exact names of tables and columns."`
@@ -55,7 +61,7 @@ var runSpec = tool.Spec{
 		"refused or fails, the reason is returned: correct the statement and call again.",
 	InputSchema: schema.For[runInput](),
 	Side:        tool.Server, ReadOnly: true,
-	Aliases: map[string]map[string]string{"read_query": {"query": "sql"}},
+	Aliases: map[string]map[string]string{commonQuery: {"query": "sql"}},
 }
 
 func (t runQuery) run(ctx context.Context, call tool.Call, in runInput) (tool.Output, error) {
