@@ -26,6 +26,7 @@ fi
 trap - EXIT
 mkdir -p "$(dirname "$bin")"
 # DuckDB's symbols are not for other programs: hidden, they take no space, and what is unused is dropped.
-flags="-s -w -X main.version=$version"
+# Functions begin at multiples of 16 bytes instead of 32, which saves half a megabyte.
+flags="-s -w -funcalign=16 -X main.version=$version"
 if [ "$("$go" env GOOS)" = linux ]; then flags+=" -extldflags '-Wl,--exclude-libs,ALL -Wl,--gc-sections'"; fi
 "$go" build -ldflags "$flags" -o "$bin" ./cmd/footnote
