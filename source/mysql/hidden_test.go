@@ -35,7 +35,8 @@ var onlyHidden = []string{
 	"CREATE VIEW rich_inside AS SELECT name FROM teams t, staff s WHERE EXISTS (SELECT 1 FROM staff x WHERE " +
 		"x.salary > 1)",
 	"CREATE VIEW rich_with AS WITH s AS (SELECT * FROM staff) SELECT s.name FROM s WHERE s.iban > ''",
-	"CREATE VIEW rich_taxed AS SELECT name, taxed FROM staff", "CREATE VIEW rich_many AS SELECT COUNT(*) FROM rich_taxed",
+	"CREATE VIEW rich_taxed AS SELECT name, taxed FROM staff",
+	"CREATE VIEW rich_many AS SELECT COUNT(*) FROM rich_taxed",
 	"CREATE VIEW rich_remarks AS SELECT remark FROM dossiers",
 }
 
