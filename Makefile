@@ -105,8 +105,8 @@ tenants: ## Check with 10,000 random operations that no organisation sees anothe
 
 .PHONY: conformance
 conformance: ## Test with the AI SDK's clients, including its strictest releases, and with OpenAI's Go client.
-	$(GO) test -count=1 -tags conformance ./test/aisdk
-	$(GO) test -count=1 -tags conformance -run '^TestGoClient' ./test/e2e
+	$(GO) test -count=1 -tags conformance,arrow_json_stdlib ./test/aisdk
+	$(GO) test -count=1 -tags conformance,arrow_json_stdlib -run '^TestGoClient' ./test/e2e
 
 .PHONY: web-test-long
 web-test-long: build ## Measure a chart with 100,000 bars, and what moves at every width, in a real browser.

@@ -68,9 +68,9 @@ without_race() {
   # listing shows whether a package needs cgo.
   echo "without DuckDB: the packages that differ, and a server"
   mapfile -t differ < <(git grep -lE '^//go:build .*cgo' -- '*.go' | xargs dirname | sort -u)
-  go vet -tags noduckdb "${differ[@]/#/./}"
-  go_test -tags noduckdb ./source/duckdb
-  go_test -tags noduckdb -run "$without_duckdb" ./internal/app
+  go vet -tags noduckdb,arrow_json_stdlib "${differ[@]/#/./}"
+  go_test -tags noduckdb,arrow_json_stdlib ./source/duckdb
+  go_test -tags noduckdb,arrow_json_stdlib -run "$without_duckdb" ./internal/app
   CGO_ENABLED=0 go list -deps ./cmd/footnote >/dev/null
 }
 trap 'trap - INT TERM; kill 0' INT TERM # Ctrl+C does not reach background jobs

@@ -146,21 +146,15 @@ func Open(ctx context.Context, c config.Config, o Options) (_ *App, err error) {
 		log.Warn("the data file is empty, so there are no conversations; if it held some, stop the server and "+
 			"restore a backup", "file", DataFile(c, folder))
 	}
-	for name, address := range c.Sources {
-		if err := checkNotStore(name, address, DataFile(c, folder)); err != nil {
-			return nil, err
-		}
-	}
 	a.children = newChildren(c)
 	a.onClose(a.children.close)
 	if err := a.openKnowledge(ctx); err != nil {
 		return nil, err
 	}
-	wait := a.beginSources(ctx, o.Progress) // most of a start waits for the sources, so they open beside the store
-	if a.store, err = OpenStore(ctx, c, folder, how, log); err != nil {
+	wait, err := a.openStore(ctx, folder, how, o.Progress)
+	if err != nil {
 		return nil, err
 	}
-	a.onClose(a.store.Close)
 	if c.Auth.Required, err = needsKey(ctx, c, folder, a.store); err != nil {
 		return nil, err
 	}
@@ -188,9 +182,6 @@ func Open(ctx context.Context, c config.Config, o Options) (_ *App, err error) {
 		return nil, err
 	}
 	a.onClose(a.catalog.Close)
-	if err := a.openKnowledge(ctx); err != nil {
-		return nil, err
-	}
 	if err := a.openCache(folder); err != nil {
 		return nil, err
 	}

@@ -149,8 +149,14 @@ func openSources(ctx context.Context, c config.Config, p processes, log *slog.Lo
 }
 
 // beginSources starts to open the configured sources. They are there once wait has returned nil. Close closes them, or
-// the catalog once there is one.
-func (a *App) beginSources(ctx context.Context, progress func(source, table string, rows int64)) (wait func() error) {
+// the catalog once there is one. store is the file of the conversations, which cannot be a source.
+func (a *App) beginSources(ctx context.Context, store string,
+	progress func(source, table string, rows int64)) (wait func() error, err error) {
+	for name, address := range a.cfg.Sources {
+		if err := checkNotStore(name, address, store); err != nil {
+			return nil, err
+		}
+	}
 	ctx, cancel := context.WithCancel(ctx)
 	c, done := a.cfg, make(chan error, 1)
 	running := a.children.configured()
@@ -168,7 +174,7 @@ func (a *App) beginSources(ctx context.Context, progress func(source, table stri
 		}
 		return a.sources.close()
 	})
-	return wait
+	return wait, nil
 }
 
 // checkNotStore rejects a source that is the file of the conversations. A process that opens this file a second time

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"os"
 	"path/filepath"
 	"syscall"
 	"time"
@@ -30,6 +31,28 @@ const TerminalFolder = "terminal"
 // DataFile returns the path of the conversations in a folder of the data folder.
 func DataFile(c config.Config, folder string) string {
 	return filepath.Join(c.Data, folder, "footnote.db")
+}
+
+// openStore opens the conversations, and begins to open the sources, which are there once wait has returned nil. Most
+// of a start waits for the sources, so they open beside the store, unless its file is new: only a file that exists can
+// be compared with the addresses of the sources.
+func (a *App) openStore(ctx context.Context, folder string, how sqlite.Options,
+	progress func(source, table string, rows int64)) (wait func() error, err error) {
+	file := DataFile(a.cfg, folder)
+	_, missing := os.Stat(file)
+	if missing == nil {
+		if wait, err = a.beginSources(ctx, file, progress); err != nil {
+			return nil, err
+		}
+	}
+	if a.store, err = OpenStore(ctx, a.cfg, folder, how, a.log); err != nil {
+		return nil, err
+	}
+	a.onClose(a.store.Close)
+	if missing == nil {
+		return wait, nil
+	}
+	return a.beginSources(ctx, file, progress)
 }
 
 // OpenStore opens the conversations: in the configured database, or in a file. The terminal passes a folder, and its

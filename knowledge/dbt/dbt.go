@@ -268,19 +268,9 @@ func (i *importer) tests(file manifest) {
 			i.skip("test %s: it is a statement of its own", n.Name)
 			continue
 		}
-		var a arguments
-		err := json.Unmarshal(n.Test.Arguments, &a)
-		if a.Column == "" {
-			a.Column = n.Column
-		}
-		at, ok := i.attached(n)
+		at, a, ok := i.arguments(n)
 		switch name := n.Test.Name; {
-		case !ok:
-			i.skip("test %s: its table is not taken", n.Name)
-		case err != nil:
-			i.skip("test %s: its arguments cannot be read", n.Name)
-		case a.Where != "":
-			i.skip("test %s: it holds for some rows only", n.Name)
+		case !ok: // listed already
 		case name == "unique" && plain(a.Column):
 			unique[at] = append(unique[at], a.Column)
 		case name == "not_null" && plain(a.Column):
@@ -296,6 +286,26 @@ func (i *importer) tests(file manifest) {
 		}
 	}
 	i.keys(unique, filled)
+}
+
+// arguments returns the dataset that a test is about, and its arguments. It lists a test that cannot be taken.
+func (i *importer) arguments(n node) (at int, a arguments, ok bool) {
+	err := json.Unmarshal(n.Test.Arguments, &a)
+	if a.Column == "" {
+		a.Column = n.Column
+	}
+	at, ok = i.attached(n)
+	switch {
+	case !ok:
+		i.skip("test %s: its table is not taken", n.Name)
+	case err != nil:
+		i.skip("test %s: its arguments cannot be read", n.Name)
+	case a.Where != "":
+		i.skip("test %s: it holds for some rows only", n.Name)
+	default:
+		return at, a, true
+	}
+	return 0, a, false
 }
 
 // attached returns the dataset that a test is about.

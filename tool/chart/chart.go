@@ -1,6 +1,5 @@
 // Package chart provides the tool show_chart, with which the model draws a stored result. A chart is a small
-// specification of our own. It is validated here and drawn in Unicode on terminals; the web app compiles it to
-// Vega-Lite.
+// specification of our own. It is validated here, and drawn in Unicode on terminals and as SVG in the web app.
 package chart
 
 import (

@@ -41,8 +41,8 @@ for (const [width, viewport] of Object.entries({ 1440: desktop, 390: phone })) {
 test("columns of the same name keep their footnotes", async () => {
   const p = await open(server.url);
   await ask(p, "SELECT count(*) AS n, sum(total) AS n FROM orders");
-  await p.getByRole("button", { name: /^179170.4/ }).click();
-  const popover = p.getByRole("dialog", { name: "Footnote of 179170.4" });
+  await p.getByRole("button", { name: /^€?179,?170.4/ }).click();
+  const popover = p.getByRole("dialog", { name: /^Footnote of €?179,?170.4/ });
   await popover.getByText("is n_2 in row 1 of result 1").waitFor();
   assert.deepEqual(await popover.locator("[aria-current]").allTextContents(), ["179,170.4"]);
   await p.done();

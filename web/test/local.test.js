@@ -128,7 +128,7 @@ test("200,000 rows are asked and charted, and the answer survives a reload", asy
     .first()
     .waitFor();
   await page.getByRole("tab", { name: "Chart" }).click();
-  await page.locator("canvas, svg[aria-label], [role=graphics-document]").first().waitFor();
+  await page.locator(".chart[data-drawn] svg").first().waitFor();
   await shot(page, "local-answer");
   await page.getByRole("button", { name: "What the model saw" }).click();
   await page

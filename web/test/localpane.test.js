@@ -106,7 +106,9 @@ test("a local statement is edited and run again in the browser, which exports it
     .waitFor();
   await cell.waitFor({ timeout: 60_000 });
   // Without the file it says where the rows are.
-  await files(page).getByRole("button", { name: "Close sales.csv" }).click();
+  const closing = files(page).getByRole("button", { name: "Close sales.csv" });
+  await closing.click();
+  await closing.waitFor({ state: "detached" }); // its copy is deleted before that
   await page.reload();
   await page
     .getByRole("note")

@@ -40,6 +40,17 @@ function precompress() {
 // `footnote demo`: FOOTNOTE=http://127.0.0.1:8787 npm run dev
 const server = process.env.FOOTNOTE ?? "http://127.0.0.1:8787";
 
+const conversation = path.resolve(import.meta.dirname, "src/shell/ConversationPage.tsx");
+let known;
+
+/** Returns the modules that a conversation imports, directly or not. */
+function needed(graph) {
+  if (known) return known;
+  known = new Set([conversation]);
+  for (const id of known) for (const imported of graph.getModuleInfo(id)?.importedIds ?? []) known.add(imported);
+  return known;
+}
+
 export default defineConfig({
   plugins: [react(), tailwind(), precompress()],
   build: {
@@ -51,7 +62,19 @@ export default defineConfig({
     cssCodeSplit: false, // a style that once could not be had is not asked for again
     reportCompressedSize: false,
     chunkSizeWarningLimit: 40_000,
-    rolldownOptions: { checks: { pluginTimings: false } },
+    rolldownOptions: {
+      checks: { pluginTimings: false },
+      // Every request costs a slow network half a second, so there is one file for the first page, and one for what a
+      // conversation adds.
+      output: {
+        codeSplitting: {
+          groups: [
+            { name: "first", tags: ["$initial"], priority: 1 },
+            { name: (id, graph) => (needed(graph).has(id) ? "conversation" : null) },
+          ],
+        },
+      },
+    },
   },
   worker: { format: "es" },
   server: { proxy: { "/api": { target: server, changeOrigin: true }, "/v1": { target: server, changeOrigin: true } } },

@@ -32,3 +32,9 @@ export function lazyComponent<P extends object>(
   // If preloading fails, rendering the component tries again.
   return Object.assign(Later, { preload: () => void load().catch(() => {}) });
 }
+
+/** Does something when the browser has nothing else to do, in three seconds at the latest. */
+export function whenIdle(f: () => void): void {
+  if (typeof requestIdleCallback === "function") requestIdleCallback(f, { timeout: 3000 });
+  else setTimeout(f, 500);
+}

@@ -2,29 +2,35 @@ import { Suspense, useCallback, useEffect, useMemo, useRef, useState } from "rea
 import { noteFailure, onServerBack } from "../api/away";
 import { api, errorMessage, setOnUnauthorized, type Session } from "../api/client";
 import { useLoad } from "../api/load";
-import { logOf, useConnection, useLog, useMissing, type Log } from "../log/store";
-import { mainResult } from "../log/conversation";
-import { lazyComponent } from "../lib/lazy";
+import { logOf, useMissing, type Log } from "../log/store";
+import { lazyComponent, whenIdle } from "../lib/lazy";
 import { useWide } from "../lib/media";
 import { setMe } from "../lib/me";
 import { moduleAt } from "../lib/modules";
-import { go, useRoute, type Route } from "../lib/router";
+import { go, route, useRoute, type Route } from "../lib/router";
 import { Boundary } from "../ui/Boundary";
-import { Button, IconButton } from "../ui/Button";
+import { Button } from "../ui/Button";
 import { HomeLink } from "../ui/HomeLink";
-import { Icon } from "../ui/Icon";
 import { NotFound } from "../ui/NotFound";
-import { Splitter, useSplit } from "../ui/Splitter";
-import { preloadMarkdown } from "../thread/Answer";
-import { useClientTools } from "../panes/files/clientTools";
+import { Markdown } from "../thread/markdown/lazy";
 import { useShortcuts } from "./shortcuts";
-import { ConversationView } from "./ConversationView";
-import { ConversationMenu } from "./ConversationMenu";
-import { useConversations, useFreshList } from "./conversations";
+import { useFreshList } from "./conversations";
 import { Home } from "./Home";
-import { preloadResult, RightPane } from "./RightPane";
+import { Header, Page } from "./Page";
+import { Panes } from "./Panes";
 import { Sidebar } from "./Sidebar";
 import { SignIn } from "./SignIn";
+
+// A conversation is large, and the start page does not need it. It is loaded at once if the address names one,
+// otherwise as soon as the start page is there.
+const ConversationPage = lazyComponent(() => import("./ConversationPage"));
+const RightPane = lazyComponent(async () => ({ default: (await import("./RightPane")).RightPane }));
+if (route().conversation) preloadConversation();
+
+function preloadConversation(): void {
+  ConversationPage.preload();
+  Markdown.preload();
+}
 
 const Settings = lazyComponent(() => import("./Settings"));
 const CommandMenu = lazyComponent(() => import("../panes/menu/CommandMenu"));
@@ -54,7 +60,6 @@ export function App() {
     setOnUnauthorized(() => setLocked(true));
     onServerBack(() => failed.current && load());
     load();
-    preloadMarkdown();
   }, [load]);
   if (error) return <Unreachable why={error} onRetry={load} />;
   if (!session) return null;
@@ -84,6 +89,7 @@ const toContent = { href: "#content", label: "Skip to the content" };
 function SignedIn({ session }: { session: Session }) {
   useFreshList();
   useLoad("assistants", api.assistants); // for the labels of their tools
+  useEffect(() => whenIdle(preloadConversation), []);
   const at = useRoute();
   const wide = useWide();
   const [list, setList] = useState(wide);
@@ -198,7 +204,11 @@ function Main({ log, at, wide, list, setList, session, onSettings }: MainProps) 
           </NotFound>
         </Page>
       ) : log ? (
-        <ConversationPage log={log} at={at} wide={wide} {...header} session={session} />
+        <Boundary>
+          <Suspense fallback={<main id="content" className="min-w-0 flex-1" />}>
+            <ConversationPage log={log} at={at} wide={wide} {...header} session={session} />
+          </Suspense>
+        </Boundary>
       ) : at.usage ? (
         <Page {...header}>
           <Boundary>
@@ -208,7 +218,7 @@ function Main({ log, at, wide, list, setList, session, onSettings }: MainProps) 
           </Boundary>
         </Page>
       ) : (
-        <Panes at={at} wide={wide} pane={at.view === "data"} session={session}>
+        <Panes wide={wide} right={at.view === "data" && <Browser at={at} session={session} />}>
           <Header {...header} />
           <Home session={session} />
         </Panes>
@@ -217,173 +227,13 @@ function Main({ log, at, wide, list, setList, session, onSettings }: MainProps) 
   );
 }
 
-/** A page without a right pane. */
-function Page({ children, ...header }: HeaderProps & { children: React.ReactNode }) {
+/** The tables of the sources, beside the start page. */
+function Browser({ at, session }: { at: Route; session: Session }) {
   return (
-    <main id="content" tabIndex={-1} className="flex min-w-0 flex-1 flex-col">
-      <Header {...header} />
-      {children}
-    </main>
-  );
-}
-
-interface ConversationPageProps {
-  log: Log;
-  at: Route;
-  wide: boolean;
-  list: boolean;
-  showList: () => void;
-  session: Session;
-}
-
-/** A conversation beside one of its results. */
-function ConversationPage({ log, at, wide, list, showList, session }: ConversationPageProps) {
-  useEffect(() => log.follow(), [log]);
-  useClientTools(log, session);
-  useEffect(preloadResult, []);
-  const newest = useLog(log, (c) => {
-    for (let i = c.turns.length - 1; i >= 0; i--) {
-      const id = mainResult(c, c.turns[i]!);
-      if (id) return c.results[id]?.replacedBy ?? id;
-    }
-    return undefined;
-  });
-  const title = useLog(log, (c) => c.title);
-  const refused = useConnection(log).state === "refused";
-  const listed = useConversations().items.find((c) => c.id === log.id)?.assistant;
-  const assistant = useLog(log, (c) => c.assistant) ?? listed;
-  const [closed, setClosed] = useState<string>(); // the conversation whose pane was closed
-  const missing = useMissing(log);
-  if (missing)
-    return (
-      <Page list={list} showList={showList}>
-        <NotFound title="Conversation not found">
-          It may have been deleted, or the link may be wrong. Only the person who asked can open a conversation.
-        </NotFound>
-      </Page>
-    );
-  const coder = assistant === "coder";
-  // A wide screen has the pane from the start, so that nothing moves when the first result arrives. On a narrow one the
-  // pane would cover the thread. The coder has no results. Until the assistant is known, the page stays empty.
-  const shown = at.result ?? newest;
-  const requested = at.result !== undefined || at.view !== undefined;
-  const pane = requested || (wide && assistant !== undefined && !coder && closed !== log.id);
-  const close = () => {
-    setClosed(log.id);
-    go({ conversation: log.id }, "replace");
-  };
-  return (
-    <Panes at={at} wide={wide} pane={pane} session={session} log={log} result={shown} onClose={close}>
-      <Header
-        list={list}
-        showList={showList}
-        title={title || (refused ? "Not available" : "New question")}
-        log={log}
-        files={coder ? at.view === "files" : undefined}
-        pane={pane}
-        onPane={coder ? undefined : () => (pane ? close() : setClosed(undefined))}
-      />
-      <ConversationView log={log} session={session} known={assistant !== undefined} />
-    </Panes>
-  );
-}
-
-function Panes({
-  at,
-  wide,
-  pane,
-  session,
-  log,
-  result,
-  onClose,
-  children,
-}: {
-  at: Route;
-  wide: boolean;
-  pane: boolean;
-  session: Session;
-  log?: Log;
-  result?: string;
-  onClose?: () => void;
-  children: React.ReactNode;
-}) {
-  const [share, setShare] = useSplit();
-  const close = onClose ?? (() => go({ conversation: at.conversation }));
-  const right = pane && <RightPane log={log} result={result} at={at} session={session} onClose={close} />;
-  return (
-    <div className="flex min-w-0 flex-1 print:block">
-      <main className="flex min-w-0 flex-1 flex-col print:block" inert={!wide && pane}>
-        {children}
-      </main>
-      {right && wide && (
-        <section
-          aria-label="Result"
-          className="flex min-w-(--pane-min) print:hidden bg-surface"
-          style={{ width: `${share}%` }}
-        >
-          <Splitter share={share} onChange={setShare} label="Width of the right pane" />
-          <div className="flex min-w-0 flex-1 flex-col">{right}</div>
-        </section>
-      )}
-      {right && !wide && (
-        <section aria-label="Result" className="fixed inset-0 z-10 flex flex-col print:hidden bg-surface">
-          {right}
-        </section>
-      )}
-    </div>
-  );
-}
-
-interface HeaderProps {
-  list: boolean;
-  showList: () => void;
-  title?: string;
-  log?: Log;
-  /** Whether the files of the workspace are shown. Undefined if the conversation has no workspace. */
-  files?: boolean;
-  pane?: boolean;
-  onPane?: () => void;
-}
-
-function Header({ list, showList, title, log, files, pane, onPane }: HeaderProps) {
-  return (
-    <header className="flex h-(--header) shrink-0 items-center gap-1 px-3 print:[&>:not(h1)]:hidden">
-      {!list && (
-        <>
-          <IconButton icon="menu" label="Show the conversations" onClick={showList} />
-          <HomeLink short={log !== undefined} />
-        </>
-      )}
-      {log && (
-        <h1 dir="auto" className="min-w-0 flex-1 truncate px-2 text-left text-sm font-medium text-ink-soft">
-          {title}
-        </h1>
-      )}
-      {log && (
-        <>
-          {files !== undefined && (
-            <IconButton
-              icon="folder"
-              label="Files of the workspace"
-              aria-pressed={files}
-              className="aria-pressed:bg-hover"
-              onClick={() => go({ conversation: log.id, view: files ? undefined : "files" })}
-            />
-          )}
-          <ConversationMenu key={log.id} log={log} />
-          {onPane && (
-            <button
-              type="button"
-              aria-expanded={pane}
-              onClick={onPane}
-              className="hidden h-9 items-center gap-1.5 rounded-md px-2 text-sm text-ink-soft hover:bg-hover lg:inline-flex"
-            >
-              <Icon name="panel" className="-scale-x-100" />
-              <span className="sr-only">{pane ? "Hide the result" : "Show the result"}</span>
-            </button>
-          )}
-        </>
-      )}
-    </header>
+    <Boundary>
+      <Suspense fallback={null}>
+        <RightPane at={at} session={session} onClose={() => go({})} />
+      </Suspense>
+    </Boundary>
   );
 }

@@ -13,27 +13,20 @@ import { askNext } from "../thread/ask";
 import { NextContext, type Next } from "../thread/context";
 import { Thread } from "../thread/Thread";
 import { refresh } from "./conversations";
+import { schemaSent, sentSchema } from "./sentSchemas";
 import { Dropped } from "../panes/files/Dropped";
 import { examples } from "../panes/files/examples";
 import { local, mentionableTables, openingReason, restore, schemaText, tables, useLocal } from "../panes/files/store";
 
 const LocalFiles = lazyComponent(() => import("../panes/files/LocalFiles"));
 
-// The schema of the open files that was last sent in each conversation. It is sent again only when it changes.
-const sentSchemas = new Map<string, string>();
-
-/** Notes that a conversation was opened with the schema of the open files. */
-export function schemaSent(conversation: string): void {
-  sentSchemas.set(conversation, schemaText(local().files));
-}
-
 /** Asks about the open files. Sends their schema along if it is new. */
 async function askAboutFiles(log: Log, text: string, context: string | undefined): Promise<void> {
   await tables();
   const schema = local().files.length ? schemaText(local().files) : "";
-  const changed = schema && sentSchemas.get(log.id) !== schema ? schema : "";
+  const changed = schema && sentSchema(log.id) !== schema ? schema : "";
   await askNext(log, text, [changed, context].filter(Boolean).join("\n") || undefined);
-  if (changed) sentSchemas.set(log.id, changed);
+  if (changed) schemaSent(log.id, changed);
 }
 
 /** The cost of the conversation so far, and the remaining budget. */
@@ -143,7 +136,7 @@ export function ConversationView({ log, session, known: beside }: Props) {
                 <LocalFiles
                   log={log}
                   offline={session.offline}
-                  asked={open.length > 0 && sentSchemas.get(log.id) !== schemaText(open)}
+                  asked={open.length > 0 && sentSchema(log.id) !== schemaText(open)}
                 />
                 {composer}
               </Suspense>

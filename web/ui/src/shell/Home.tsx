@@ -10,7 +10,7 @@ import { startConversation } from "../thread/ask";
 import { Icon } from "../ui/Icon";
 import { chooseLocal, chooseUpload, forgetClosed, forgetMissing, isAvailable, setChoice, useChoice } from "./choice";
 import { refresh } from "./conversations";
-import { schemaSent } from "./ConversationView";
+import { schemaSent } from "./sentSchemas";
 import { Attach } from "../panes/files/Attach";
 import { examples, sampleFile, sampleQuestions } from "../panes/files/examples";
 import { OpenFile } from "../panes/files/OpenFile";
@@ -110,7 +110,7 @@ export function Home({ session }: { session: Session }) {
         ...(context ? { context } : {}),
       };
       await startConversation(question, (conversation) => {
-        if (explores) schemaSent(conversation);
+        if (explores) schemaSent(conversation, schemaText(local().files));
         go({ conversation });
       });
     } catch (err) {

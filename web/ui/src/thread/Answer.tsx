@@ -1,19 +1,12 @@
 import { Suspense, useMemo } from "react";
-import { lazyComponent } from "../lib/lazy";
 import { Boundary } from "../ui/Boundary";
 import type { Answer as AnswerType } from "../log/conversation";
+import { Markdown } from "./markdown/lazy";
 import { notesOf } from "./notes";
-
-const Markdown = lazyComponent(() => import("./markdown/Markdown"));
 
 /** The unformatted text, shown until the renderer is loaded or if it cannot be. */
 function Plain({ text }: { text: string }) {
   return <p className="break-words whitespace-pre-wrap">{text}</p>;
-}
-
-/** Loads the renderer ahead of time. */
-export function preloadMarkdown(): void {
-  Markdown.preload();
 }
 
 /** The formatted text of an answer. */

@@ -1,7 +1,6 @@
 // A result as a chart, with the buttons that choose its type. The table has all of its values.
 import { useEffect, useMemo, useRef, type KeyboardEvent, type ReactNode } from "react";
 import { fileName, save } from "../../lib/download";
-import { loadWithRetry } from "../../lib/lazy";
 import { resultName } from "../../lib/format";
 import { go } from "../../lib/router";
 import { Button } from "../../ui/Button";
@@ -9,7 +8,8 @@ import { Icon, type IconName } from "../../ui/Icon";
 import { Grid } from "../grid/Grid";
 import { Hidden, hiddenRows } from "../Hidden";
 import type { ChartPaneProps } from "../slots";
-import { choices, compile, type Drawing } from "./compile";
+import { choices, type Drawing } from "./compile";
+import { picture, withText } from "./draw";
 import type { Type } from "./pick";
 import { notesBelow, Shown } from "./Picture";
 import { useDrawing, useSize } from "./useDrawing";
@@ -48,13 +48,10 @@ export default function ChartPane({ conversation, result, spec, onPicture }: Cha
   });
   const offered = useMemo(() => (rows ? choices(rows, spec) : []), [rows, spec]);
   const saveChart = async (format: "png" | "svg") => {
-    const full = rows && compile(rows, spec, { ...options, now: Date.now(), titled: true });
-    if (full?.kind !== "chart") return;
-    const { picture } = await loadWithRetry(() => import("./vega"));
-    save(
-      await picture(full.spec, format, notesBelow(full, data), options.look),
-      fileName(spec?.title || `${full.y} by ${full.x}`, format),
-    );
+    if (drawing?.kind !== "chart") return;
+    const { scene, title } = drawing;
+    const whole = withText(scene, title, notesBelow(drawing, data), options.look);
+    save(await picture(whole, format), fileName(spec?.title || `${drawing.y} by ${drawing.x}`, format));
   };
   const saver = useRef(saveChart);
   saver.current = saveChart;

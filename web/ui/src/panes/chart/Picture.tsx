@@ -1,9 +1,18 @@
 // A compiled chart. For people who cannot see it, there is a description, and arrow keys read the values.
-import { useEffect, useRef, useState, type KeyboardEvent, type ReactNode } from "react";
-import type { View } from "vega";
+import {
+  useLayoutEffect,
+  useMemo,
+  useRef,
+  useState,
+  type KeyboardEvent,
+  type PointerEvent,
+  type ReactNode,
+} from "react";
 import type { ResultPage } from "../../api/client";
-import { loadWithRetry } from "../../lib/lazy";
 import { plural } from "../../lib/format";
+import { toCanvas, toSvg } from "./draw";
+import type { Mark } from "./marks";
+import { spotAt, type Scene, type Spot } from "./scene";
 import type { Chart } from "./useDrawing";
 import "./chart.css";
 
@@ -52,95 +61,66 @@ function Notes({ notes }: { notes: string[] }) {
   );
 }
 
+/** The values of a mark that the pointer is on, and where. */
 interface Tip {
   x: number;
   y: number;
+  spot: Spot;
   words: [string, string][];
 }
 
-/** Draws a chart. The old one stays in view until the new one is there. */
+// More marks are drawn on a canvas, because that many SVG elements are slow.
+const maxElements = 1500;
+
 function Picture({ drawing }: { drawing: Chart }) {
+  const { scene, marks } = drawing;
   const into = useRef<HTMLDivElement>(null);
-  const frame = useRef<HTMLElement>(null);
-  const view = useRef<View>(undefined);
   const [tip, setTip] = useState<Tip>();
   const [at, setAt] = useState(-1);
-  const [failed, setFailed] = useState("");
-  useEffect(() => {
-    let replaced = false;
-    const el = into.current!;
-    setFailed("");
+  useLayoutEffect(() => {
     setTip(undefined);
     setAt(-1);
-    delete el.dataset.drawn; // tests wait for it
-    loadWithRetry(() => import("./vega"))
-      .then(({ draw }) => {
-        if (replaced) return;
-        // The new chart gets its own element, so that the old one stays visible until it is ready.
-        const child = document.createElement("div");
-        child.className = "chart-view";
-        child.setAttribute("aria-hidden", "true"); // the label describes the chart
-        el.append(child);
-        return draw(drawing.spec, child, drawing.marks.length, (_, event, __, value: unknown) => {
-          if (!value || !(event instanceof MouseEvent)) return setTip(undefined);
-          const box = frame.current!.getBoundingClientRect();
-          setTip({
-            x: event.clientX - box.left,
-            y: event.clientY - box.top,
-            words: Object.entries(value as Record<string, string>),
-          });
-        }).then((v) => {
-          if (replaced) {
-            v.finalize();
-            child.remove();
-            return;
-          }
-          view.current?.finalize();
-          view.current = v;
-          while (el.firstChild !== child) el.firstChild!.remove();
-          el.dataset.drawn = "true";
-        });
-      })
-      .catch(() => setFailed("The chart could not be drawn. Its values are in the table."));
-    return () => {
-      replaced = true;
-    };
-  }, [drawing.spec]);
-  useEffect(() => () => void view.current?.finalize(), []);
-  useEffect(() => {
-    const v = view.current;
-    if (v) void v.signal("at", at).runAsync();
-  }, [at]);
-
-  const known = drawing.marks.filter((m) => m.y !== null);
-  const walk = (e: KeyboardEvent<HTMLElement>) => {
-    const now = known.findIndex((m) => m.i === at);
-    let to: number;
-    if (e.key === "ArrowRight" || e.key === "ArrowDown") to = Math.min(known.length - 1, now + 1);
-    else if (e.key === "ArrowLeft" || e.key === "ArrowUp") to = Math.max(0, now < 0 ? 0 : now - 1);
-    else if (e.key === "Home") to = 0;
-    else if (e.key === "End") to = known.length - 1;
-    else if (e.key === "Escape" && at >= 0) {
+    const many = scene.spots.length > maxElements;
+    into.current!.replaceChildren(many ? toCanvas(scene, devicePixelRatio) : toSvg(scene));
+  }, [scene]);
+  const known = useMemo(() => marks.filter((m) => m.y !== null), [marks]);
+  const byKey = (e: KeyboardEvent<HTMLElement>) => {
+    if (e.key === "Escape" && at >= 0) {
       e.stopPropagation();
       return setAt(-1);
-    } else return;
+    }
+    const to = step(e.key, known.findIndex((m) => m.i === at), known.length); // prettier-ignore
+    if (to === undefined) return;
     e.preventDefault();
     setAt(known[to]?.i ?? -1);
   };
+  const byPointer = (e: PointerEvent<HTMLElement>) => {
+    const box = e.currentTarget.getBoundingClientRect();
+    const [x, y] = [e.clientX - box.left, e.clientY - box.top];
+    const zoom = scene.width / box.width || 1; // a chart that is wider than its place is shrunk
+    const spot = spotAt(scene.spots, x * zoom, y * zoom);
+    const pointed = spot && marks.find((m) => m.i === spot.i);
+    setTip(pointed && { x, y, spot: spot!, words: wordsOf(pointed, drawing) });
+  };
   const mark = known.find((m) => m.i === at);
+  const ring = mark ? scene.spots.find((s) => s.i === mark.i) : tip && !tip.spot.holds ? tip.spot : undefined;
   return (
-    <figure ref={frame} className="relative m-0" onMouseLeave={() => setTip(undefined)}>
+    <figure className="relative m-0">
       <div
-        ref={into}
         role="group"
         aria-roledescription="chart"
         aria-label={`${drawing.description} Arrow keys read its values.`}
         tabIndex={0}
-        onKeyDown={walk}
+        onKeyDown={byKey}
         onBlur={() => setAt(-1)}
+        onPointerMove={byPointer}
+        onPointerLeave={() => setTip(undefined)}
         className="chart relative rounded-sm"
-        style={{ minHeight: drawing.height }}
-      />
+        data-drawn="true" // tests wait for it
+      >
+        <div ref={into} aria-hidden="true" style={{ minHeight: scene.height }} />
+        {ring && <Ring at={ring} scene={scene} />}
+      </div>
       <p role="status" className={`tabular h-5 truncate text-center text-sm ${mark ? "" : "sr-only"}`}>
         {mark && (
           <>
@@ -150,13 +130,43 @@ function Picture({ drawing }: { drawing: Chart }) {
           </>
         )}
       </p>
-      {failed && (
-        <p role="alert" className="text-sm text-bad">
-          {failed}
-        </p>
-      )}
-      {tip && <Tooltip tip={tip} width={frame.current?.clientWidth ?? 0} />}
+      {tip && <Tooltip tip={tip} width={into.current?.clientWidth ?? 0} />}
     </figure>
+  );
+}
+
+/** Returns which value a key reads, after the one at `now`. */
+function step(key: string, now: number, count: number): number | undefined {
+  switch (key) {
+    case "ArrowRight":
+    case "ArrowDown":
+      return Math.min(count - 1, now + 1);
+    case "ArrowLeft":
+    case "ArrowUp":
+      return Math.max(0, now - 1);
+    case "Home":
+      return 0;
+    case "End":
+      return count - 1;
+  }
+  return undefined;
+}
+
+const wordsOf = (m: Mark, { x, s, y }: Chart): [string, string][] => [
+  [x, m.l],
+  ...(s !== undefined && m.s !== undefined ? [[s, m.s] as [string, string]] : []),
+  [y, m.p ? `${m.v} so far` : m.v],
+];
+
+/** Surrounds the mark that the keyboard or the pointer is on. */
+function Ring({ at, scene }: { at: Spot; scene: Scene }) {
+  const part = (of: number, whole: number) => `${(100 * of) / whole}%`;
+  return (
+    <span
+      aria-hidden="true"
+      className="chart-ring pointer-events-none absolute size-4 rounded-full border-2 border-ink"
+      style={{ left: part(at.x, scene.width), top: part(at.y, scene.height) }}
+    />
   );
 }
 

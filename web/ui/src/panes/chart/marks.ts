@@ -5,8 +5,7 @@ import { numberOf, styleOf, stylesOf, formatCell, type Style } from "../numbers"
 import { additive, currencies, maxSeries, type Data, type Plan } from "./pick";
 import { label, periods, withoutGaps, unfinished, type Unit } from "./time";
 
-/** One mark. Its keys are the fields of the specification. Columns' names cannot be, because Vega-Lite would read a
- *  name such as "a.b[0]" as a path. */
+/** One mark. */
 export interface Mark {
   i: number; // its index, for the keyboard
   x: string | number;
@@ -34,6 +33,10 @@ export interface Marks {
   additive: boolean;
   partial?: string;
 }
+
+/** Reports whether the series can be drawn on top of each other. */
+export const stackable = (m: Marks): boolean =>
+  m.series.length > 0 && m.additive && m.marks.every((k) => (k.y ?? 0) >= 0);
 
 export const maxBars = 12;
 const maxNameLength = 100;
@@ -116,22 +119,19 @@ export function marksOf(d: Data, plan: Plan, to: { now: number; data?: number })
       out,
       "moments",
     );
-  else if (plan.type !== "bar" && plan.type !== "pie" && numeric(few))
+  else if (plan.type !== "bar" && plan.type !== "pie" && numeric(few)) {
+    const style = styleOf(
+      column,
+      few.map((p) => p.x),
+    );
     continuous(
       few,
       (p) => numberOf(p.x),
-      (p) =>
-        formatCell(
-          p.x,
-          styleOf(
-            column,
-            few.map((q) => q.x),
-          ),
-        ),
+      (p) => formatCell(p.x, style),
       out,
       "numbers",
     );
-  else byName(few, plan, out);
+  } else byName(few, plan, out);
   out.marks.forEach((m, i) => (m.i = i));
   return out;
 }

@@ -1,11 +1,13 @@
 // Compiles the chart of a result for a place on the page.
-import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "react";
+import { useLayoutEffect, useMemo, useRef, useState } from "react";
 import { useFirstRows, useRowsComing } from "../../api/rows";
 import { color, useDark } from "../../lib/theme";
 import type { ChartSpec } from "../../log/events";
 import type { ShownResult } from "../../log/conversation";
-import { compile, type Drawing, type Look } from "./compile";
+import { compile, type Drawing } from "./compile";
 import { useDataEnd } from "./dataEnd";
+import { letterWidth } from "./labels";
+import type { Look } from "./look";
 import type { Type } from "./pick";
 
 export type Chart = Extract<Drawing, { kind: "chart" }>;
@@ -26,7 +28,6 @@ export function useDrawing({ conversation, result, spec, type, width, height }: 
   const first = useFirstRows(ref);
   const coming = useRowsComing(ref) && result.source === "client";
   const { data, error } = coming ? { data: undefined, error: undefined } : first;
-  useEffect(preload, []);
   const look = useLook();
   const rows = useMemo(
     () => data && { columns: data.columns, rows: data.rows, sql: result.sql ?? data.sql },
@@ -41,13 +42,6 @@ export function useDrawing({ conversation, result, spec, type, width, height }: 
   const last = useRef<Chart>(undefined);
   if (drawing || error) last.current = drawing?.kind === "chart" ? drawing : undefined;
   return { data, error, rows, drawing, chart: last.current, options };
-}
-
-/** Loads the chart library when the browser is idle, and not while an answer is streaming. */
-function preload(): void {
-  const get = () => void import("./vega").catch(() => {}); // drawing a chart tries again
-  if (typeof requestIdleCallback === "function") requestIdleCallback(get, { timeout: 3000 });
-  else setTimeout(get, 500);
 }
 
 /** Returns a ref for an element, and the size of its content. */
@@ -77,7 +71,16 @@ export function useSize() {
   return [ref, size] as const;
 }
 
-/** Returns the colours of the theme, resolved for a canvas. */
+let pen: CanvasRenderingContext2D | null | undefined;
+
+function measureText(text: string, font: string): number {
+  pen ??= document.createElement("canvas").getContext("2d");
+  if (!pen) return text.length * letterWidth;
+  pen.font = font;
+  return pen.measureText(text).width;
+}
+
+/** Returns the colours and fonts of the theme, resolved for a canvas. */
 function useLook(): Look {
   const dark = useDark();
   return useMemo(
@@ -89,6 +92,7 @@ function useLook(): Look {
       surface: color("--color-surface"),
       font: getComputedStyle(document.body).fontFamily,
       heading: getComputedStyle(document.documentElement).getPropertyValue("--font-serif"),
+      measure: measureText,
     }),
     [dark], // the colours depend on it
   );
