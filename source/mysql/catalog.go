@@ -2,10 +2,13 @@ package mysql
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/footnotehq/footnote/source"
@@ -33,6 +36,10 @@ type catalog struct {
 	exact     map[string]int  // indexes of relations by schema and name
 	folded    map[string]int  // the same by lower case; -1 if several are the same
 	routines  map[string]bool // functions of the database that the user may call, in lower case
+
+	mu     sync.Mutex                 // guards below
+	shapes map[string]*shape          // by schema and name
+	bodies map[[sha256.Size]byte]bool // digests of texts that replace views, and whether they have all their columns
 }
 
 // relation is a table or view.
@@ -98,7 +105,8 @@ func (e *engine) load(ctx context.Context) (*catalog, error) {
 	defer s.end()
 	c := &catalog{
 		read: time.Now(), version: s.conn.version, database: e.config.DBName, exact: map[string]int{},
-		folded: map[string]int{}, routines: map[string]bool{},
+		folded: map[string]int{}, routines: map[string]bool{}, shapes: map[string]*shape{},
+		bodies: map[[sha256.Size]byte]bool{},
 	}
 	for _, part := range []struct {
 		sql  string
@@ -189,12 +197,17 @@ func (e *engine) Schema(ctx context.Context) (source.Schema, error) {
 	if err != nil {
 		return source.Schema{}, err
 	}
+	b := builder{e: e, cat: cat, index: map[string]*source.Table{}}
+	if len(source.HiddenIn(ctx)) > 0 { // first, because it takes a connection of its own
+		if b.seen, err = e.seen(ctx, cat); err != nil {
+			return source.Schema{}, err
+		}
+	}
 	s, err := e.begin(ctx)
 	if err != nil {
 		return source.Schema{}, err
 	}
 	defer s.end()
-	b := builder{e: e, cat: cat, index: map[string]*source.Table{}}
 	b.begin()
 	for _, part := range []struct {
 		sql  string
@@ -221,6 +234,7 @@ func (e *engine) Schema(ctx context.Context) (source.Schema, error) {
 	if err := b.count(ctx, s); err != nil {
 		return source.Schema{}, err
 	}
+	b.cutKeys()
 	return source.Schema{Tables: b.tables}, nil
 }
 
@@ -230,6 +244,7 @@ type builder struct {
 	cat    *catalog
 	tables []source.Table
 	index  map[string]*source.Table // by schema and name
+	seen   map[string][]string      // if something is hidden: the visible columns of tables; see engine.seen
 	last   string                   // the foreign key read last, with its table
 	room   source.Room
 }
@@ -238,6 +253,9 @@ type builder struct {
 func (b *builder) begin() {
 	for _, r := range b.cat.relations {
 		if b.e.filters != nil && b.e.filterOf(b.cat.listed(r)) == "" {
+			continue
+		}
+		if _, ok := b.seen[key(r.schema, r.name)]; b.seen != nil && !ok {
 			continue
 		}
 		t := source.Table{Schema: r.schema, Name: r.name, View: r.view, Rows: -1}
@@ -283,7 +301,7 @@ func estimate(s string) int64 {
 
 func (b *builder) takeColumn(r []string) {
 	t := b.index[key(r[0], r[1])]
-	if t == nil {
+	if t == nil || !b.sees(key(r[0], r[1]), r[2]) {
 		return
 	}
 	c := source.Column{
@@ -297,6 +315,36 @@ func (b *builder) takeColumn(r []string) {
 		return
 	}
 	t.Columns = append(t.Columns, c)
+}
+
+// sees reports whether the principal sees a column of a table.
+func (b *builder) sees(table, column string) bool {
+	visible := b.seen[table]
+	return visible == nil || slices.Contains(visible, column)
+}
+
+// cutKeys removes keys with columns that the principal does not see.
+func (b *builder) cutKeys() {
+	if b.seen == nil {
+		return
+	}
+	for id, t := range b.index {
+		unseen := func(id string) func(string) bool {
+			return func(column string) bool { return !b.sees(id, column) }
+		}
+		if slices.ContainsFunc(t.PrimaryKey, unseen(id)) {
+			t.PrimaryKey = nil
+		}
+		t.ForeignKeys = slices.DeleteFunc(t.ForeignKeys, func(k source.ForeignKey) bool {
+			schema, name, ok := strings.Cut(k.RefTable, ".")
+			if !ok {
+				schema, name = b.cat.database, k.RefTable
+			}
+			ref := key(schema, name)
+			_, seen := b.seen[ref]
+			return !seen || slices.ContainsFunc(k.Columns, unseen(id)) || slices.ContainsFunc(k.RefColumns, unseen(ref))
+		})
+	}
 }
 
 // schemaKind returns the kind of a column. A decimal without a fraction is an integer, as in results.

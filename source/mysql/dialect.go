@@ -54,7 +54,7 @@ func Engine() engines.Engine {
 		Open: func(ctx context.Context, name, address string, o engines.Options) (source.Source, error) {
 			return Open(ctx, name, address, Options{
 				Limits: o.Limits, Filters: o.Filters, Functions: o.Functions, VersionSQL: o.VersionSQL,
-				Logger: o.Logger,
+				Hiding: o.Hiding, Logger: o.Logger,
 			})
 		},
 	}

@@ -4,7 +4,7 @@
 // is READ ONLY, on a connection whose modes are fixed. A user who may do more than read is refused at startup.
 //
 // The database has no policies for rows, so the gate applies filters: it replaces a table by a query of the rows that
-// the principal may see, and a view by its definition over such queries.
+// the principal may see, and a view by its definition over such queries. It hides columns in the same way.
 //
 // It was tested on MariaDB 10.11. Where MySQL differs, it follows MySQL's documentation and was not tried.
 package mysql
@@ -31,7 +31,8 @@ type Options struct {
 	Functions []string
 	// VersionSQL returns one value that changes with the data and replaces the server's counts.
 	VersionSQL string
-	Logger     *slog.Logger // default: discards
+	Hiding     source.Hiding // decides which columns a principal must not see; nil hides none
+	Logger     *slog.Logger  // default: discards
 }
 
 // Source is an open database. It implements source.Source.
@@ -48,7 +49,7 @@ func Open(ctx context.Context, name, address string, o Options) (*Source, error)
 	if err != nil {
 		return nil, err
 	}
-	return &Source{engine: e, Source: child.Local(Dialect, e, o.Limits)}, nil
+	return &Source{engine: e, Source: child.Local(Dialect, e, o.Limits, o.Hiding)}, nil
 }
 
 // Proof implements source.Proved. The tests run on MariaDB only, which imitates MySQL.

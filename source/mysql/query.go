@@ -39,7 +39,7 @@ func (e *engine) admit(ctx context.Context, q source.Query) (grammar.Statement, 
 	if err != nil {
 		return grammar.Statement{}, err
 	}
-	r := e.reader(cat, e.rules.For(ctx))
+	r := e.reader(ctx, cat, e.rules.For(ctx))
 	st, err := grammar.Read(q.SQL, r.options(q.Args))
 	if !r.unknown || time.Since(cat.read) < recheckTime {
 		return st, err
@@ -47,7 +47,7 @@ func (e *engine) admit(ctx context.Context, q source.Query) (grammar.Statement, 
 	if cat, err = e.catalog(ctx, time.Now()); err != nil {
 		return grammar.Statement{}, err
 	}
-	return grammar.Read(q.SQL, e.reader(cat, e.rules.For(ctx)).options(q.Args))
+	return grammar.Read(q.SQL, e.reader(ctx, cat, e.rules.For(ctx)).options(q.Args))
 }
 
 // query runs a statement that the gate has written. Only then is our mark put before it.
@@ -127,8 +127,8 @@ func (s *session) explain(ctx context.Context, err error) error {
 		s.broken = true
 		return source.Failf("The connection to the database was lost during the query. Run the query again.")
 	}
-	if bad.Number == 1064 && s.e.rules != nil {
-		// The message would quote the statement as the gate has written it, with the filters.
+	if bad.Number == 1064 && (s.e.rules != nil || len(source.HiddenIn(ctx)) > 0) {
+		// The message would quote the statement as the gate has written it, with filters and tables below views.
 		return source.Failf("The database does not know the syntax of a part of this statement.")
 	}
 	return explainNumber(ctx, bad)

@@ -38,21 +38,29 @@ const everyRow = " LIMIT 18446744073709551615"
 
 // reader answers the questions of the grammar about one statement.
 type reader struct {
+	ctx        context.Context // of the statement
 	e          *engine
 	cat        *catalog
 	conditions rowfilter.Conditions
 	allRows    bool // no filters apply
 	nested     int
 	unknown    bool // the statement names a table that the catalog does not have
+	hidden     source.Hidden
+	cut        bool            // the statement reads a table of which something is hidden
+	bodies     map[string]body // of views, by schema and name; shared with the readers of parts
+	home       string          // the schema of names without one, if it is not the source's own
 }
 
-func (e *engine) reader(cat *catalog, conditions rowfilter.Conditions) *reader {
-	return &reader{e: e, cat: cat, conditions: conditions}
+func (e *engine) reader(ctx context.Context, cat *catalog, conditions rowfilter.Conditions) *reader {
+	return &reader{
+		ctx: ctx, e: e, cat: cat, conditions: conditions, hidden: source.HiddenIn(ctx), bodies: map[string]body{},
+	}
 }
 
 func (r *reader) options(args []any) grammar.Options {
 	return grammar.Options{
-		MariaDB: r.cat.version.mariaDB, Args: args, Filtered: r.limits(), Call: r.call, Table: r.table,
+		MariaDB: r.cat.version.mariaDB, Args: args, Filtered: r.limits() || len(r.hidden) > 0,
+		Call: r.call, Table: r.table,
 	}
 }
 
@@ -92,8 +100,12 @@ func (r *reader) call(schema, name string) (string, error) {
 
 // table decides on a table.
 func (r *reader) table(schema, name string) (grammar.Table, error) {
-	if r.limits() {
+	schema = cmpOr(schema, r.home)
+	switch {
+	case r.limits():
 		return r.filtered(schema, name)
+	case len(r.hidden) > 0:
+		return r.visible(schema, name)
 	}
 	return r.open(schema, name)
 }
@@ -132,41 +144,64 @@ func (r *reader) filtered(schema, name string) (grammar.Table, error) {
 	t, ok := r.cat.find(cmpOr(schema, database), name)
 	if configured == "" || !ok {
 		r.unknown = configured != ""
-		return grammar.Table{}, source.Refusef("Reading %.60s is not allowed. You may read: %s.", full,
-			source.Listed(maps.Keys(r.e.filters)))
+		return grammar.Table{}, r.unlisted(full)
 	}
-	from := t.quoted()
-	if t.view {
-		body, err := r.below(configured, func(inner *reader) (grammar.Statement, error) {
-			return grammar.ReadQuery(t.definition, inner.options(nil))
-		})
-		if err != nil {
-			return grammar.Table{}, err
-		}
-		from = "(" + body + ") AS " + quote(t.name)
+	x, err := r.reach(t)
+	if errors.Is(err, errGone) {
+		return grammar.Table{}, r.unlisted(full)
+	} else if err != nil {
+		return grammar.Table{}, err
 	}
 	out := grammar.Table{Name: t.name, Listed: r.cat.listed(t), Query: true}
 	if r.e.filters[configured] {
-		out.SQL, out.Query = from, t.view
-		if t.view {
-			out.SQL = "(SELECT * FROM " + from + ")"
+		if out.SQL, out.Query = x.from, x.query; x.query {
+			out.SQL = x.sql("")
 		}
 		return out, nil
 	}
-	condition, err := r.below(configured, func(inner *reader) (grammar.Statement, error) {
+	inner := r.inner(nil, "") // the operator wrote the condition, which may use hidden columns
+	condition, err := inner.below(configured, func() (grammar.Statement, error) {
 		return grammar.ReadCondition(r.conditions.Of(configured), inner.options(nil))
 	})
-	out.SQL = "(SELECT * FROM " + from + " WHERE " + condition + everyRow + ")"
+	out.SQL = x.sql(condition)
 	return out, err
 }
 
-// below reads a part of a filter or view, whose tables are filtered, too.
-func (r *reader) below(table string, read func(*reader) (grammar.Statement, error)) (string, error) {
-	if r.nested >= maxNested {
+// unlisted returns the error for a table without a filter. It lists those that the principal may read.
+func (r *reader) unlisted(full string) error {
+	names := map[string]bool{}
+	for name := range r.e.filters {
+		schema, table, ok := strings.Cut(name, ".")
+		if !ok {
+			schema, table = "", name
+		}
+		t, known := r.cat.find(cmpOr(schema, r.e.config.DBName), table)
+		if known && len(r.hidden) > 0 && r.nested == 0 {
+			_, err := r.reach(t)
+			known = err == nil
+		}
+		if known {
+			names[name] = true
+		}
+	}
+	return source.Refusef("Reading %.60s is not allowed. You may read: %s.", full, source.Listed(maps.Keys(names)))
+}
+
+// inner returns a reader for a part of a filter or view, whose tables are filtered, too. In it, names without a schema
+// are those of home.
+func (r *reader) inner(hidden source.Hidden, home string) *reader {
+	return &reader{
+		ctx: r.ctx, e: r.e, cat: r.cat, conditions: r.conditions, hidden: hidden, home: home, nested: r.nested + 1,
+		bodies: r.bodies,
+	}
+}
+
+// below reads a part of a filter or view.
+func (r *reader) below(table string, read func() (grammar.Statement, error)) (string, error) {
+	if r.nested > maxNested {
 		return "", source.Refusef("The filter of %.60s refers to itself.", table)
 	}
-	inner := &reader{e: r.e, cat: r.cat, conditions: r.conditions, nested: r.nested + 1}
-	st, err := read(inner)
+	st, err := read()
 	return st.SQL, err
 }
 
@@ -201,7 +236,7 @@ func (e *engine) checkFilters(ctx context.Context, cat *catalog) error {
 			return footnote.Invalidf("source %s: filters: the definition of the view %s cannot be read, so its tables "+
 				"cannot be filtered: GRANT SHOW VIEW ON %s TO the user.", e.name, table, t.quoted())
 		}
-		filtered, err := e.reader(cat, e.rules.Blank()).filtered(schema, name)
+		filtered, err := e.reader(ctx, cat, e.rules.Blank()).filtered(schema, name)
 		if err == nil {
 			_, err = s.query(ctx, "EXPLAIN SELECT 1 FROM "+filtered.SQL+" AS t", func([]any) error { return nil })
 		}

@@ -69,6 +69,12 @@ func (e *engine) hide(ctx context.Context, s *session, sql string, f facts, cat 
 	if err != nil {
 		return "", f, err
 	}
+	if r.anyHidden() {
+		if _, err := s.pc.Exec(ctx, withoutIndexOrder).ReadAll(); err != nil {
+			s.broken = true
+			return "", f, explain(ctx, err)
+		}
+	}
 	slices.SortFunc(f.Reads, func(a, b place) int { return a.At - b.At })
 	w := rewriter{sql: sql}
 	for _, at := range f.Reads {
@@ -81,6 +87,21 @@ func (e *engine) hide(ctx context.Context, s *session, sql string, f facts, cat 
 		}
 	}
 	return w.check(ctx, e, f, cat)
+}
+
+// withoutIndexOrder has the transaction read tables in the order in which they are stored. Postgres would otherwise read
+// all rows from an index that has the columns it needs, or many from one that begins with a visible column, and give
+// them in the order of a hidden one. Bitmaps of an index remain.
+const withoutIndexOrder = "SET LOCAL enable_indexscan = off; SET LOCAL enable_indexonlyscan = off"
+
+// anyHidden reports whether a relation that the statement reaches has hidden columns.
+func (r *reached) anyHidden() bool {
+	for oid := range r.all {
+		if columns, whole := r.hiddenOf(oid); whole || len(columns) > 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // checkRevealing refuses what describes columns other than by a query of their table.

@@ -1,8 +1,12 @@
 package postgres
 
 import (
+	"cmp"
+	"context"
+	"slices"
 	"testing"
 
+	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/source"
 	"github.com/footnotehq/footnote/source/sourcetest"
 )
@@ -22,6 +26,35 @@ var onlyHidden = []string{
 	`CREATE MATERIALIZED VIEW paid_once AS SELECT iban FROM staff`,
 	`CREATE VIEW joined AS SELECT s.name FROM staff s JOIN bonuses b USING (salary)`,
 	`CREATE VIEW rich_heirs AS SELECT name FROM heirs WHERE salary > 0`,
+}
+
+// TestHiddenOrder checks that rows do not come in the order of an index of a hidden column.
+func TestHiddenOrder(t *testing.T) {
+	_, reader := database(t,
+		`CREATE TABLE staff (id integer PRIMARY KEY, name text, team text, salary integer, iban text)`,
+		`INSERT INTO staff SELECT i, repeat(md5(i::text), 20), 't' || i % 500, (i * 7919) % 10007, 'x' `+
+			`FROM generate_series(1, 5000) AS i`,
+		`CREATE INDEX ON staff (salary, id)`, `CREATE INDEX ON staff (team, salary)`, `VACUUM ANALYZE staff`,
+		`CREATE VIEW roster AS SELECT id, team FROM staff`, `GRANT SELECT ON staff, roster TO reader`)
+	src := open(t, reader, Options{Hiding: sourcetest.Hiding{}})
+	payroll := footnote.WithPrincipal(t.Context(), footnote.Principal{Roles: []string{"payroll"}})
+	for _, sql := range []string{
+		"SELECT id FROM staff", "SELECT id FROM roster", "SELECT id FROM staff WHERE team = 't7' LIMIT 5",
+	} {
+		inOrder := func(ctx context.Context) bool {
+			r, _, err := source.Collect(ctx, src, source.Query{SQL: sql})
+			if err != nil || len(r.Rows) < 5 {
+				t.Fatalf("%s: %d rows, %v", sql, len(r.Rows), err)
+			}
+			return slices.IsSortedFunc(r.Rows, func(a, b []any) int { return cmp.Compare(a[0].(int64), b[0].(int64)) })
+		}
+		if !inOrder(t.Context()) {
+			t.Errorf("%s: the rows come in another order than that of the table", sql)
+		}
+		if inOrder(payroll) {
+			t.Errorf("%s: the order without hiding proves nothing", sql)
+		}
+	}
 }
 
 // TestHidden hides columns of tables, of their views, and of what inherits from them.

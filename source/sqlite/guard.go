@@ -57,6 +57,8 @@ type guard struct {
 	off    bool                // the statement may see everything
 	cut    map[string][]string // lower-case name → visible columns, for tables and views with hidden ones
 	gone   map[string]bool     // lower-case names that are hidden from the statement as a whole
+
+	unindexed map[string]bool // lower-case names of tables whose indexes could reveal a hidden column
 }
 
 // layout describes the tables and views of the database in terms of the filters.

@@ -71,6 +71,31 @@ func TestHidden(t *testing.T) {
 	})
 }
 
+// TestHiddenOrder checks that rows do not come in the order of an index of a hidden column.
+func TestHiddenOrder(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "staff.db")
+	write(t, path, `CREATE TABLE staff (id INTEGER PRIMARY KEY, name TEXT, team TEXT, salary INTEGER, iban TEXT)`,
+		`CREATE INDEX staff_salary ON staff (salary)`, `CREATE INDEX staff_bank ON staff (team, -salary, name)`,
+		`INSERT INTO staff VALUES (1, 'Ada', 'a', 30, 'x'), (2, 'Bob', 'a', 10, 'y'), (3, 'Cyd', 'a', 40, 'z')`,
+		`CREATE VIEW roster AS SELECT id, name FROM staff`)
+	src := open(t, path, Options{Hiding: sourcetest.Hiding{}})
+	payroll := footnote.WithPrincipal(t.Context(), footnote.Principal{Roles: []string{"payroll"}})
+	for _, sql := range []string{
+		"SELECT id FROM staff", "SELECT name FROM staff", "SELECT id FROM roster", "SELECT group_concat(id) FROM staff",
+		"SELECT id FROM staff WHERE team = 'a'", "SELECT s.id FROM (SELECT 1) AS x, staff AS s",
+	} {
+		r, _, err := source.Collect(t.Context(), src, source.Query{SQL: sql})
+		got := sourcetest.Text(r.Rows)
+		if err != nil || got != "[[1],[2],[3]]" && got != `[["Ada"],["Bob"],["Cyd"]]` && got != `[["1,2,3"]]` {
+			t.Errorf("%s: %s, %v", sql, got, err)
+		}
+		r, _, err = source.Collect(payroll, src, source.Query{SQL: sql})
+		if all := sourcetest.Text(r.Rows); err != nil || all == got {
+			t.Errorf("%s: the order without hiding proves nothing: %s, %v", sql, all, err)
+		}
+	}
+}
+
 // TestUnenforceableFilterIsRefused checks that a source with a filter that cannot be enforced does not open.
 func TestUnenforceableFilterIsRefused(t *testing.T) {
 	path := tenants(t, 0)

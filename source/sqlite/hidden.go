@@ -37,6 +37,7 @@ func (g *guard) isGuarded(low string) bool {
 func (c *conn) hide(hidden source.Hidden) error {
 	g := c.guard
 	g.cut, g.gone, g.hiding = map[string][]string{}, map[string]bool{}, len(hidden) > 0
+	g.unindexed = map[string]bool{}
 	if len(hidden) == 0 {
 		return nil
 	}
@@ -79,6 +80,23 @@ func (c *conn) cutTable(low, name string, columns map[string]bool) error {
 		return nil
 	}
 	c.guard.cut[low] = visible // also if the column does not exist: nothing may depend on that
+	return c.checkIndexes(low, name, visible)
+}
+
+// checkIndexes finds out whether a table has an index that is not one of visible columns alone. SQLite likes to read
+// all rows from an index that has the columns it needs, and each index has the rowid. Rows would then come in the order
+// of a hidden column.
+func (c *conn) checkIndexes(low, name string, visible []string) error {
+	rows, err := c.all("SELECT x.name FROM pragma_index_list(?, 'main') AS i, pragma_index_xinfo(i.name, 'main') AS x "+
+		"WHERE x.key", name)
+	if err != nil {
+		return err
+	}
+	for _, r := range rows {
+		if !slices.Contains(visible, rawText(r[0])) {
+			c.guard.unindexed[low] = true
+		}
+	}
 	return nil
 }
 
@@ -114,6 +132,9 @@ func (c *conn) makeTableViews(conditions rowfilter.Conditions) error {
 			barrier = fmt.Sprintf(" WHERE (%s) LIMIT -1 OFFSET 0", conditions.Of(g.named(name)))
 		case !g.layout.open[low] || g.cut[low] == nil:
 			continue
+		}
+		if g.unindexed[low] {
+			barrier = " NOT INDEXED" + barrier
 		}
 		secret := g.secret()
 		if err := c.exec(fmt.Sprintf(

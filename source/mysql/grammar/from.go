@@ -152,7 +152,7 @@ func (p *parser) namedTable() string {
 	hint := p.indexHints()
 	switch {
 	case part != "" && t.Query:
-		p.refuse("This source limits rows by user, so PARTITION and FOR SYSTEM_TIME are not available.")
+		p.refuse("This source limits what each user sees, so PARTITION and FOR SYSTEM_TIME are not available.")
 	case t.Query:
 		hint = "" // the query has no indexes
 	}

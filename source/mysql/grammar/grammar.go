@@ -335,7 +335,7 @@ func (p *parser) explain() string {
 // open refuses statements that tell of a table as a whole, where rows are filtered.
 func (p *parser) open() {
 	if p.Filtered {
-		p.refuse("This source limits rows by user, so plans and lists of columns are not available. Use SELECT.")
+		p.refuse("This source limits what each user sees, so plans and lists of columns are not available. Use SELECT.")
 	}
 }
 
