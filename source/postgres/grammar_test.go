@@ -37,8 +37,12 @@ func TestFacts(t *testing.T) {
 	f := read(t, `WITH a AS (SELECT 1), b AS (SELECT * FROM a, later) SELECT s.f(x.y)::p.q, x OPERATOR(pg_catalog.+) 1, (r).z
 		FROM b, "T t", v.w TABLESAMPLE system (1), ROWS FROM (g(), h()), LATERAL (WITH c AS (TABLE inner1) SELECT * FROM c), c ORDER BY 1 USING <`)
 	want := facts{
-		Root:       "SelectStmt",
-		Relations:  []name{{"later"}, {"T t"}, {"v", "w"}, {"inner1"}, {"c"}},
+		Root:      "SelectStmt",
+		Relations: []name{{"later"}, {"T t"}, {"v", "w"}, {"inner1"}, {"c"}},
+		Reads: []place{
+			{Name: name{"later"}, At: 45}, {Name: name{"T t"}, At: 118}, {Name: name{"v", "w"}, At: 125},
+			{Name: name{"inner1"}, At: 201}, {Name: name{"c"}, At: 227},
+		},
 		Functions:  []name{{"s", "f"}, {"system"}, {"g"}, {"h"}},
 		Operators:  []name{{"pg_catalog", "+"}, {"<"}},
 		Types:      []name{{"p", "q"}},

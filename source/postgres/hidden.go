@@ -89,9 +89,9 @@ func (e *engine) hide(ctx context.Context, s *session, sql string, f facts, cat 
 	return w.check(ctx, e, f, cat)
 }
 
-// withoutIndexOrder has the transaction read tables in the order in which they are stored. Postgres would otherwise read
-// all rows from an index that has the columns it needs, or many from one that begins with a visible column, and give
-// them in the order of a hidden one. Bitmaps of an index remain.
+// withoutIndexOrder has the transaction read tables in the order in which they are stored. Postgres would otherwise
+// read all rows from an index that has the columns it needs, or many from one that begins with a visible column, and
+// give them in the order of a hidden one. Bitmaps of an index remain.
 const withoutIndexOrder = "SET LOCAL enable_indexscan = off; SET LOCAL enable_indexonlyscan = off"
 
 // anyHidden reports whether a relation that the statement reaches has hidden columns.
