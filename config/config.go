@@ -83,6 +83,8 @@ type Config struct {
 
 	Market Market `yaml:"market"`
 
+	Tests Tests `yaml:"tests"`
+
 	Workspace string `yaml:"workspace"` // folder for the coder's workspaces; empty: no coder
 	Coder     Coder  `yaml:"coder"`
 
@@ -110,6 +112,29 @@ type Config struct {
 	Tiers       Tiers         `yaml:"tiers"`
 
 	TokensPerDay int64 `yaml:"tokens_per_day" must:"0 to 1000000000000000"` // per user, each weighted by its tier; 0: no limit
+}
+
+// Tests configures the suite of tests that the server runs by itself. Without a schedule it runs none.
+type Tests struct {
+	Suite    string        `yaml:"suite"`                             // file
+	Schedule time.Duration `yaml:"schedule" must:"0, or 10m to 720h"` // from one run to the next; 0: no runs
+	Live     bool          `yaml:"live"`                              // ask the model, which costs money
+	Webhook  Secret        `yaml:"webhook"`                           // URL told about new failures; empty: none
+}
+
+// check returns an error if the settings of tests cannot work together.
+func (t Tests) check(upstream string) error {
+	switch {
+	case t.Schedule > 0 && t.Suite == "":
+		return errors.New("tests.schedule is set, but tests.suite is not: set it to the file of a suite")
+	case t.Schedule == 0 && t.Webhook != "":
+		return errors.New("tests.webhook is set, but tests.schedule is not: set it, such as to 24h")
+	case t.Schedule == 0 && t.Live:
+		return errors.New("tests.live is set, but tests.schedule is not: set it, such as to 24h")
+	case t.Live && upstream == Offline:
+		return errors.New("tests.live is set, but no model is configured: set model_key or base_url")
+	}
+	return nil
 }
 
 // Traces configures the export of traces. Without an endpoint nothing is sent.
