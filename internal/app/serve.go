@@ -55,7 +55,8 @@ func (a *App) Serve(ctx context.Context, listener net.Listener, ready func(addre
 	followed := make(chan struct{})
 	go func() { defer close(followed); a.audit.Run(following, auditGrace) }()
 
-	jobs := []func(context.Context){job.Run, a.warnOfEmptySources}
+	follow := func(ctx context.Context) { a.flagged.Follow(ctx, a.log) }
+	jobs := []func(context.Context){job.Run, a.warnOfEmptySources, follow}
 	if tests != nil {
 		jobs = append(jobs, tests.Run)
 	}
