@@ -25,23 +25,27 @@ import (
 // scheduledTests is a tester whose runs are scripted, in a bubble with a clock of its own.
 type scheduledTests struct {
 	*tester
-	status string // of the test a
-	begun  []time.Duration
-	told   []notice
-	start  time.Time
-	takes  time.Duration // a run
-	other  bool          // another server leads
-	err    error         // of a run
+	begun []time.Duration
+	told  []notice
+	start time.Time
+	fails time.Duration // after the start, the test a fails from then on
+	takes time.Duration // a run
+	other bool          // another server leads
+	err   error         // of a run
 }
 
 func newScheduledTests(t *testing.T, history string) *scheduledTests {
-	s := &scheduledTests{status: suite.Passed, start: time.Now()}
+	s := &scheduledTests{start: time.Now(), fails: 1000 * time.Hour}
 	s.tester = &tester{
 		schedule: time.Hour, history: history, suite: "tests", log: slog.New(slog.NewTextHandler(t.Output(), nil)),
 		run: func(ctx context.Context) (*suite.Report, error) {
 			s.begun = append(s.begun, time.Since(s.start))
+			status := suite.Passed
+			if time.Since(s.start) >= s.fails {
+				status = suite.Failed
+			}
 			r := &suite.Report{Suite: "tests", Time: time.Now(), Mode: ByPlanner, Outcomes: []suite.Outcome{
-				{Name: "a", Status: s.status}, {Name: "b", Status: suite.Passed},
+				{Name: "a", Status: status}, {Name: "b", Status: suite.Passed},
 			}}
 			select {
 			case <-time.After(s.takes):
@@ -55,26 +59,20 @@ func newScheduledTests(t *testing.T, history string) *scheduledTests {
 	return s
 }
 
-// during lets the tester run for a time, in which changes happen at equal intervals.
-func (s *scheduledTests) during(t *testing.T, d time.Duration, change ...func()) {
+// during lets the tester run for a time.
+func (s *scheduledTests) during(t *testing.T, d time.Duration) {
 	t.Helper()
 	ctx, stop := context.WithTimeout(t.Context(), d)
 	defer stop()
-	go func() {
-		for _, f := range change {
-			time.Sleep(d / time.Duration(len(change)+1))
-			f()
-		}
-	}()
 	s.Run(ctx)
-	synctest.Wait()
 }
 
 func TestScheduledTests(t *testing.T) {
 	history := filepath.Join(t.TempDir(), "tests.jsonl")
 	synctest.Test(t, func(t *testing.T) {
 		s := newScheduledTests(t, history)
-		s.during(t, 3*time.Hour+30*time.Minute, func() { s.status = suite.Failed })
+		s.fails = 2 * time.Hour
+		s.during(t, 3*time.Hour+30*time.Minute)
 		if !slices.Equal(s.begun, []time.Duration{
 			time.Minute, 61 * time.Minute, 121 * time.Minute, 181 * time.Minute,
 		}) {
@@ -95,7 +93,7 @@ func TestScheduledTests(t *testing.T) {
 			t.Fatal(err)
 		}
 		s = newScheduledTests(t, history)
-		s.status = suite.Failed
+		s.fails = 0
 		s.during(t, 20*time.Minute)
 		if len(s.begun) != 0 || s.failed.Load() != 1 {
 			t.Errorf("after a restart, runs began after %v; %d failed", s.begun, s.failed.Load())
