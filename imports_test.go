@@ -62,6 +62,10 @@ var banned = map[string][]string{
 		"/agent", "/store", "/model", "/tool", "/protocol", "/httpapi", "/source", "net/http", "database/sql",
 		"testing",
 	},
+	"/knowledge/inbox": {
+		"/agent", "/store", "/model", "/tool", "/protocol", "/httpapi", "/source", "net/http", "database/sql",
+		"testing",
+	},
 	"/tool/verified": {"/agent", "/store", "/model", "/protocol", "/httpapi", "net/http", "database/sql"},
 	"/model/recorded": {
 		"/agent", "/store", "/source", "/tool", "/httpapi", "net/http", "database/sql", "/model/claude",

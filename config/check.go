@@ -42,7 +42,7 @@ func (c Config) Check() error {
 	return cmp.Or(retention, redaction, c.checkUpstream(), c.checkFilters(), c.checkFunctions(), c.checkOrigins(),
 		c.MCP.check(),
 		c.checkLimits(), c.Auth.JWT.check(), c.checkAccess(), c.checkTools(), c.Cache.check(), c.checkListen(),
-		c.checkKeys())
+		c.checkKeys(), c.Tests.check(c.Upstream))
 }
 
 // checkUpstream rejects combinations of model settings that cannot work.
@@ -208,6 +208,10 @@ func (c Config) bounds() []bound {
 		{
 			"traces.endpoint", c.Traces.Endpoint == "" || webAddress(c.Traces.Endpoint), withoutUser(c.Traces.Endpoint),
 			"empty, or an address such as http://127.0.0.1:4318",
+		},
+		{
+			"tests.webhook", c.Tests.Webhook == "" || webAddress(string(c.Tests.Webhook)), c.Tests.Webhook,
+			"empty, or an address such as https://hooks.example/tests",
 		},
 		{
 			"base_url", c.BaseURL == "" || webAddress(c.BaseURL), withoutUser(c.BaseURL),

@@ -84,6 +84,8 @@ type Config struct {
 	Market Market `yaml:"market"`
 	MCP    MCP    `yaml:"mcp"`
 
+	Tests Tests `yaml:"tests"`
+
 	Workspace string `yaml:"workspace"` // folder for the coder's workspaces; empty: no coder
 	Coder     Coder  `yaml:"coder"`
 
@@ -128,6 +130,29 @@ func (m MCP) check() error {
 	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || u.User != nil || u.RawQuery != "" ||
 		u.Path != "/mcp" {
 		return fmt.Errorf("mcp.url is %q; it must look like https://footnote.example.com/mcp", withoutUser(m.URL))
+	}
+	return nil
+}
+
+// Tests configures the suite of tests that the server runs by itself. Without a schedule it runs none.
+type Tests struct {
+	Suite    string        `yaml:"suite"`                             // file
+	Schedule time.Duration `yaml:"schedule" must:"0, or 10m to 720h"` // from one run to the next; 0: no runs
+	Live     bool          `yaml:"live"`                              // ask the model, which costs money
+	Webhook  Secret        `yaml:"webhook"`                           // URL told about new failures; empty: none
+}
+
+// check returns an error if the settings of tests cannot work together.
+func (t Tests) check(upstream string) error {
+	switch {
+	case t.Schedule > 0 && t.Suite == "":
+		return errors.New("tests.schedule is set, but tests.suite is not: set it to the file of a suite")
+	case t.Schedule == 0 && t.Webhook != "":
+		return errors.New("tests.webhook is set, but tests.schedule is not: set it, such as to 24h")
+	case t.Schedule == 0 && t.Live:
+		return errors.New("tests.live is set, but tests.schedule is not: set it, such as to 24h")
+	case t.Live && upstream == Offline:
+		return errors.New("tests.live is set, but no model is configured: set model_key or base_url")
 	}
 	return nil
 }

@@ -121,7 +121,9 @@ var testValues = map[string][3]string{
 	"traces.endpoint": {"http://one:4318", "https://two", "http://three/otlp"},
 	"traces.headers":  {"a=1", "b=2", "c=3,d=4"}, "traces.ratio": {"0.5", "0.1", "0.2"},
 	"traces.content": {"true", "false", "true"},
-	"auth.required":  {"true", "false", "true"},
+	"tests.suite":    {"s1.yaml", "s2.yaml", "s3.yaml"}, "tests.schedule": {"1h", "2h", "3h"},
+	"tests.webhook": {"http://one/a", "https://two/b", "https://three/c"}, "tests.live": {"true", "false", "true"},
+	"auth.required": {"true", "false", "true"},
 	"access": {
 		`[{orgs: [one]}]`, `[{users: [two], sources: ["*"]}]`, `[{"orgs": ["x"], "models": ["*"]}, {}]`,
 	},
@@ -166,6 +168,12 @@ func TestSettingPrecedence(t *testing.T) {
 			}
 			if strings.HasPrefix(name, "auth.jwt.") {
 				flags["auth.jwt.issuer"], flags["auth.jwt.audience"] = "https://zero.example", "zero"
+			}
+			if strings.HasPrefix(name, "tests.") {
+				flags["tests.suite"] = "zero.yaml"
+			}
+			if name == "tests.live" || name == "tests.webhook" {
+				flags["tests.schedule"] = "24h"
 			}
 			delete(flags, name)
 			if name == "auth.jwt.audience" && yaml == "" && env == nil && flag == "" {
@@ -341,6 +349,34 @@ func TestSettingsThatPreventStart(t *testing.T) {
 		"a reference":   {yaml: "model: &a x\neffort: *a\n", want: []string{"references"}},
 		"not YAML":      {yaml: "{", want: []string{"not YAML: line 1"}},
 		"too large":     {yaml: strings.Repeat("# comment\n", 200_000), want: []string{"larger"}},
+		"schedule without a suite": {
+			env:  []string{"FOOTNOTE_TESTS_SCHEDULE=24h"},
+			want: []string{"tests.schedule", "tests.suite"},
+		},
+		"tests too often": {
+			env:  []string{"FOOTNOTE_TESTS_SCHEDULE=1m", "FOOTNOTE_TESTS_SUITE=a.yaml"},
+			want: []string{"tests.schedule", "1m0s", "10m to 720h"},
+		},
+		"webhook without a schedule": {
+			env:  []string{"FOOTNOTE_TESTS_WEBHOOK=https://hooks.example"},
+			want: []string{"tests.webhook", "tests.schedule"},
+		},
+		"webhook that is a file": {
+			env: []string{
+				"FOOTNOTE_TESTS_WEBHOOK=file:///hush", "FOOTNOTE_TESTS_SCHEDULE=1h", "FOOTNOTE_TESTS_SUITE=a.yaml",
+			},
+			want: []string{"tests.webhook", `"***"`, "https://"},
+		},
+		"live tests without a schedule": {
+			env:  []string{"FOOTNOTE_TESTS_LIVE=true"},
+			want: []string{"tests.live", "tests.schedule"},
+		},
+		"live tests without a model": {
+			env: []string{
+				"FOOTNOTE_TESTS_LIVE=true", "FOOTNOTE_TESTS_SCHEDULE=1h", "FOOTNOTE_TESTS_SUITE=a.yaml",
+			},
+			want: []string{"tests.live", "model_key"},
+		},
 		"tool over run": {
 			env:  []string{"FOOTNOTE_TOOL_TIMEOUT=5m"},
 			want: []string{"tool_timeout", "run_timeout"},

@@ -79,6 +79,8 @@ type Options struct {
 	Data Data
 	// Usage reports what users have used; nil: the endpoints do not exist.
 	Usage Usage
+	// Inbox lists answers for administrators to look at; nil: the endpoint does not exist.
+	Inbox Inbox
 	// Generator writes SQL statements; nil: the endpoint does not exist.
 	Generator Generator
 	// Queried, if not nil, is called for each statement of a user that is not in the log, because it failed or named no
@@ -238,6 +240,9 @@ func (s *Server) routes() {
 	s.sourceRoutes()
 	s.resultRoutes()
 	s.usageRoutes()
+	if s.opts.Inbox != nil {
+		s.Handle("/api/inbox", protocol.Native, get(s.forAdmins(s.getInbox)))
+	}
 	s.descriptionRoutes()
 }
 

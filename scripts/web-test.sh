@@ -9,12 +9,14 @@ if [ "${1:-}" != long ]; then
   scripts/ui.sh all
   cd web/ui
   echo "the web app: types, lint, unit tests"
-  checks=()
+  declare -A checks
   for check in check lint test; do
     npm run --silent "$check" &
-    checks+=($!)
+    checks[$check]=$!
   done
-  for pid in "${checks[@]}"; do wait "$pid"; done
+  for check in "${!checks[@]}"; do
+    wait "${checks[$check]}" || { echo "npm run $check failed in web/ui; see above" >&2; exit 1; }
+  done
   cd ../..
 fi
 

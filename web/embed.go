@@ -44,8 +44,8 @@ const sandboxPrefix = "assets/sandbox-"
 // file.
 func Patterns() []string {
 	return []string{
-		"/{$}", "/c/{id}", "/c/{id}/{result}", "/usage", "/chart", "/chart/{symbol}", "/chart/{symbol}/{timeframe}",
-		"/assets/", "/favicon.svg",
+		"/{$}", "/c/{id}", "/c/{id}/{result}", "/usage", "/inbox", "/chart", "/chart/{symbol}",
+		"/chart/{symbol}/{timeframe}", "/assets/", "/favicon.svg",
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/footnotehq/footnote/internal/app"
 	"github.com/footnotehq/footnote/knowledge/suite"
 	"github.com/footnotehq/footnote/model/modeltest"
 )
@@ -181,7 +182,7 @@ func TestHundredRecordings(t *testing.T) {
 	b.write("tests.yaml", text)
 	b.withModel()
 	code, r := b.report("--record")
-	if code != exitDone || r.Count(suite.Passed) != 100 || r.Mode != byModel || r.CostUSD == 0 {
+	if code != exitDone || r.Count(suite.Passed) != 100 || r.Mode != app.ByModel || r.CostUSD == 0 {
 		t.Fatalf("exit code %d: %s by %s (%s) for %v USD, %+v", code, r.Summary(), r.Model, r.Mode, r.CostUSD,
 			r.Outcomes[0])
 	}
@@ -190,8 +191,8 @@ func TestHundredRecordings(t *testing.T) {
 	code, r = b.report()
 	took := time.Since(begun)
 	t.Logf("100 tests from recordings took %v", took)
-	if code != exitDone || r.Count(suite.Passed) != 100 || r.Mode != byRecordings || r.Model != "claude-sonnet-5-5" ||
-		took > 10*time.Second || len(r.Notes) == 0 {
+	if code != exitDone || r.Count(suite.Passed) != 100 || r.Mode != app.ByRecordings ||
+		r.Model != "claude-sonnet-5-5" || took > 10*time.Second || len(r.Notes) == 0 {
 		t.Errorf("exit code %d: %s by %s (%s) in %v, %+v", code, r.Summary(), r.Model, r.Mode, took, r.Outcomes[0])
 	}
 }

@@ -33,6 +33,7 @@ import (
 	"github.com/footnotehq/footnote/internal/plainfile"
 	"github.com/footnotehq/footnote/internal/telemetry"
 	"github.com/footnotehq/footnote/knowledge"
+	"github.com/footnotehq/footnote/knowledge/inbox"
 	"github.com/footnotehq/footnote/ledger"
 	"github.com/footnotehq/footnote/ledger/usage"
 	"github.com/footnotehq/footnote/model"
@@ -66,6 +67,7 @@ type App struct {
 	verifies    bool                    // the context had verified queries at the start
 	access      *access.Rules           // nil: everyone may use everything
 	usage       *usage.Totals
+	flagged     *inbox.Inbox // answers for administrators to look at
 	ledger      *ledger.Ledger
 	cache       *cache.Cache // results of tools; nil when caching is off
 	planner     *offline.Planner
@@ -162,6 +164,9 @@ func Open(ctx context.Context, c config.Config, o Options) (_ *App, err error) {
 	}
 	a.cfg = c
 	if a.usage, err = usage.Open(a.store, filepath.Join(c.Data, folder, "usage.json")); err != nil {
+		return nil, err
+	}
+	if a.flagged, err = inbox.Open(a.store, filepath.Join(c.Data, folder, "inbox.json")); err != nil {
 		return nil, err
 	}
 	counter, err := a.openCounter()

@@ -68,6 +68,7 @@ func Doctor(ctx context.Context, c config.Config, o DoctorOptions) *doctor.Repor
 	checkTraces(c, r)
 	checkSources(ctx, c, r, o)
 	within(checkVerified)
+	within(checkTests)
 	for _, m := range o.Modules {
 		m.Check(ctx, c, r)
 	}

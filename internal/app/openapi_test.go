@@ -371,6 +371,8 @@ func TestResponsesMatchDescription(t *testing.T) {
 		{"POST", "/api/conversations/" + id + "/calculations", map[string]any{"sql": "DELETE FROM r1"}, 400},
 		{"GET", "/api/results/" + calculated.Result.ID + "/origins", nil, 200},
 		{"GET", "/api/results/" + id + ".r1/origins", nil, 400},
+		{"GET", "/api/inbox", nil, 200},
+		{"GET", "/api/inbox?before=x", nil, 400},
 		{"GET", "/api/usage/people", nil, 200},
 		{"GET", "/api/usage/people?format=csv", nil, 200},
 		{"GET", "/api/usage/people?from=2026-13-01", nil, 400},

@@ -30,6 +30,10 @@ func (a *App) Serve(ctx context.Context, listener net.Listener, ready func(addre
 	if err != nil {
 		return err
 	}
+	tests, err := a.newTester()
+	if err != nil {
+		return err
+	}
 	if err := a.engine.Recover(ctx); err != nil {
 		if footnote.CodeOf(err) != footnote.StorageUnavailable {
 			return err
@@ -51,7 +55,12 @@ func (a *App) Serve(ctx context.Context, listener net.Listener, ready func(addre
 	followed := make(chan struct{})
 	go func() { defer close(followed); a.audit.Run(following, auditGrace) }()
 
-	defer runJobs(ctx, job.Run, a.warnOfEmptySources)()
+	follow := func(ctx context.Context) { a.flagged.Follow(ctx, a.log) }
+	jobs := []func(context.Context){job.Run, a.warnOfEmptySources, follow}
+	if tests != nil {
+		jobs = append(jobs, tests.Run)
+	}
+	defer runJobs(ctx, jobs...)()
 	// Runs until the last answer has ended, so that the file includes its cost.
 	defer runJobs(context.WithoutCancel(ctx), func(ctx context.Context) { a.usage.Follow(ctx, a.log) })()
 	select {
@@ -119,6 +128,7 @@ func (a *App) externalServices() []any {
 	add("traces", a.cfg.Traces.Endpoint)
 	add("redis", string(a.cfg.Redis))
 	add("store", string(a.cfg.Store))
+	add("webhook of tests", webhookHost(string(a.cfg.Tests.Webhook)))
 	return out
 }
 

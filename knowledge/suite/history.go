@@ -14,14 +14,16 @@ import (
 
 // Past is the line of a run in the history of a suite.
 type Past struct {
-	Time    time.Time         `json:"time"`
-	Suite   string            `json:"suite"`
-	Mode    string            `json:"mode"`
-	Model   string            `json:"model"`
-	Context string            `json:"context,omitempty"`
-	CostUSD float64           `json:"cost_usd,omitempty"`
-	Millis  int64             `json:"ms"`
-	Tests   map[string]string `json:"tests"` // name → status; of several attempts the worst
+	Time    time.Time `json:"time"`
+	Suite   string    `json:"suite"`
+	Mode    string    `json:"mode"`
+	Model   string    `json:"model"`
+	Context string    `json:"context,omitempty"`
+	CostUSD float64   `json:"cost_usd,omitempty"`
+	Millis  int64     `json:"ms"`
+	// Scheduled says that the server ran the suite by itself.
+	Scheduled bool              `json:"scheduled,omitempty"`
+	Tests     map[string]string `json:"tests"` // name → status; of several attempts the worst
 }
 
 // Limits of a history. The file keeps growing by a line for each run; only the newest lines are read.
@@ -84,6 +86,33 @@ func History(path, suite string) ([]Past, error) {
 	return all, lines.Err()
 }
 
+// Unpassed returns the names of the tests that did not pass, in order.
+func (p Past) Unpassed() (names []string) {
+	for name, status := range p.Tests {
+		if status != Passed {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// Changes returns the names of the tests that passed before and do not now, and of those that pass now and did not
+// before.
+func Changes(before, now Past) (worse, better []string) {
+	for name, status := range now.Tests {
+		switch last := before.Tests[name]; {
+		case last == Passed && status != Passed:
+			worse = append(worse, name)
+		case last != "" && last != Passed && status == Passed:
+			better = append(better, name)
+		}
+	}
+	slices.Sort(worse)
+	slices.Sort(better)
+	return worse, better
+}
+
 // Trend describes how a run compares with earlier ones of the same mode and model: what is new, and the shares of
 // passed tests of the newest runs. It returns "" without earlier runs.
 func Trend(past []Past, now Past) string {
@@ -93,28 +122,11 @@ func Trend(past []Past, now Past) string {
 	if len(past) == 0 {
 		return ""
 	}
-	last := past[len(past)-1]
-	var worse, better []string
-	for name, status := range now.Tests {
-		switch before := last.Tests[name]; {
-		case before == Passed && status != Passed:
-			worse = append(worse, name)
-		case before != "" && before != Passed && status == Passed:
-			better = append(better, name)
-		}
-	}
-	slices.Sort(worse)
-	slices.Sort(better)
+	worse, better := Changes(past[len(past)-1], now)
 	const shown = 10
 	var shares []string
 	for _, p := range append(past[max(0, len(past)-shown+1):], now) {
-		passed := 0
-		for _, status := range p.Tests {
-			if status == Passed {
-				passed++
-			}
-		}
-		shares = append(shares, fmt.Sprintf("%d/%d", passed, len(p.Tests)))
+		shares = append(shares, fmt.Sprintf("%d/%d", len(p.Tests)-len(p.Unpassed()), len(p.Tests)))
 	}
 	text := "trend: " + strings.Join(shares, " ")
 	if len(worse) > 0 {

@@ -424,7 +424,8 @@ test("XLSX and CSV contain the rows", async () => {
     ],
     [
       "CSV",
-      (data) => assert.match(data.toString("utf8").replace(/^\ufeff/, ""), /^month,revenue_eur\r?\n2025-05,5769\.38\r?\n/),
+      (data) =>
+        assert.match(data.toString("utf8").replace(/^\ufeff/, ""), /^month,revenue_eur\r?\n2025-05,5769\.38\r?\n/),
     ],
   ]) {
     await p.getByRole("button", { name: "Download" }).click();

@@ -183,6 +183,20 @@ export interface AskedQuestion {
   ms: number;
 }
 
+/** An answer that a person rated as bad, or that has numbers without a footnote. */
+export interface InboxItem {
+  conversation: string;
+  seq: number;
+  user: string;
+  time: string;
+  question?: string;
+  answer: string;
+  flagged: { text: string; reason?: string }[];
+  results: { id: string; source?: string; sql: string }[];
+  rated_bad: boolean;
+  words?: string;
+}
+
 interface Ticket {
   conversation: string;
   run: string;
@@ -456,6 +470,10 @@ export const api = {
   questions: (from: string, to: string, user = "", before = "") =>
     json<{ questions: AskedQuestion[]; next?: string }>(
       `/api/usage/questions?from=${from}&to=${to}${user ? `&user=${enc(user)}` : ""}${before ? `&before=${enc(before)}` : ""}`,
+    ),
+  inbox: (before = "") =>
+    json<{ items: InboxItem[]; next?: string; incomplete?: boolean }>(
+      `/api/inbox${before ? `?before=${enc(before)}` : ""}`,
     ),
   generateSQL: (question: string, source: string) =>
     json<{ sql: string; dialect: string }>("/api/generate-sql", { method: "POST", body: { question, source } }),

@@ -1,6 +1,7 @@
-// The addresses of the app: / is a new question, /c/{id} a conversation, /c/{id}/{result} one of its results. The query
-// says what the right pane shows: ?view=sql. /usage shows administrators everyone's usage. Every other address is the
-// page of a module, or leads nowhere; ?talk= names the conversation beside a module's page.
+// The addresses of the app: / is a new question, /c/{id} a conversation, /c/{id}/{result} one of its results. The
+// query says what the right pane shows: ?view=sql. /usage shows administrators everyone's usage, /inbox the answers
+// that they should check. Every other address is the page of a module, or leads nowhere; ?talk= names the conversation
+// beside a module's page.
 import { useSyncExternalStore, type MouseEvent } from "react";
 
 export const views = ["chart", "table", "sql", "trace", "data", "files"] as const;
@@ -16,6 +17,8 @@ export interface Route {
   page?: readonly string[];
   /** The page with everyone's usage, for administrators. */
   usage?: boolean;
+  /** The page with the answers to check, for administrators. */
+  inbox?: boolean;
 }
 
 export function parse(url: string): Route {
@@ -26,6 +29,8 @@ export function parse(url: string): Route {
     [, route.conversation, route.result] = segments;
   } else if (segments[0] === "usage" && segments.length === 1) {
     route.usage = true;
+  } else if (segments[0] === "inbox" && segments.length === 1) {
+    route.inbox = true;
   } else if (segments.length) {
     route.page = segments;
     const talk = searchParams.get("talk");
@@ -55,6 +60,7 @@ export function href(r: Route): string {
     if (r.conversation) query.set("talk", r.conversation);
   }
   if (r.usage) path = "/usage";
+  if (r.inbox) path = "/inbox";
   if (r.view) query.set("view", r.view);
   if (r.at) query.set("at", r.at);
   const q = query.toString();

@@ -35,6 +35,7 @@ function preloadConversation(): void {
 const Settings = lazyComponent(() => import("./Settings"));
 const CommandMenu = lazyComponent(() => import("../panes/menu/CommandMenu"));
 const UsagePage = lazyComponent(() => import("../usage/UsagePage"));
+const InboxPage = lazyComponent(() => import("../inbox/InboxPage"));
 
 export function App() {
   const [session, setSession] = useState<Session>();
@@ -104,7 +105,7 @@ function SignedIn({ session }: { session: Session }) {
   const log = useMemo(() => (at.conversation ? logOf(at.conversation) : undefined), [at.conversation]);
   const module = moduleAt(at);
   const missing = useMissing(log);
-  const asks = !at.page && !at.usage && !missing;
+  const asks = !at.page && !at.usage && !at.inbox && !missing;
   const skip = module?.skip ?? (asks ? toQuestion : toContent);
   return (
     <div className="flex h-full flex-col print:block">
@@ -179,6 +180,7 @@ interface MainProps {
 /** The list of conversations beside one of them, the usage page or the start page. */
 function Main({ log, at, wide, list, setList, session, onSettings }: MainProps) {
   const header = { list, showList: () => setList(true) };
+  const admin = session.roles.includes("admin");
   return (
     <>
       {list && !wide && (
@@ -209,11 +211,11 @@ function Main({ log, at, wide, list, setList, session, onSettings }: MainProps) 
             <ConversationPage log={log} at={at} wide={wide} {...header} session={session} />
           </Suspense>
         </Boundary>
-      ) : at.usage ? (
+      ) : at.usage || at.inbox ? (
         <Page {...header}>
           <Boundary>
             <Suspense fallback={null}>
-              <UsagePage org={session.org} admin={session.roles.includes("admin")} />
+              {at.usage ? <UsagePage org={session.org} admin={admin} /> : <InboxPage org={session.org} admin={admin} />}
             </Suspense>
           </Boundary>
         </Page>

@@ -231,6 +231,11 @@ function Account({ session, onSettings, onNavigate }: Omit<Props, "onHide">) {
                     icon: "chart" as const,
                     onSelect: () => (go({ usage: true }), onNavigate()),
                   },
+                  {
+                    label: "Answers to check",
+                    icon: "alert" as const,
+                    onSelect: () => (go({ inbox: true }), onNavigate()),
+                  },
                 ]
               : []),
             ...(session.needs_key
