@@ -136,12 +136,12 @@ var banned = map[string][]string{
 	"/protocol/mcp": {
 		"/store", "/source", "/model/", "/tool/", "/httpapi", "database/sql", "google.golang.org/grpc",
 	},
-	"/httpapi":          {"/store", "/source", "/model/", "/tool/"},
-	"/audit":            {"/httpapi", "/model/", "/source", "/tool/", "net/http"},
-	"/web":              {"/", "database/sql", "testing"},
-	"/internal/app":     {"/cmd", "testing"},
-	"/internal/doctor":  {"/"},
-	"/cmd/footnote":     {"testing"},
+	"/httpapi":         {"/store", "/source", "/model/", "/tool/"},
+	"/audit":           {"/httpapi", "/model/", "/source", "/tool/", "net/http"},
+	"/web":             {"/", "database/sql", "testing"},
+	"/internal/app":    {"/cmd", "testing"},
+	"/internal/doctor": {"/"},
+	"/cmd/footnote":    {"testing"},
 }
 
 // vocabulary is the package of the messages that models read. A rule about what is below /model is not about it.

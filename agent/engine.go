@@ -245,7 +245,9 @@ type originHandler struct {
 func (h originHandler) with() slog.Handler { return h.Handler.WithAttrs(h.origin.LogAttrs()) }
 
 // Handle implements slog.Handler.
-func (h originHandler) Handle(ctx context.Context, line slog.Record) error { return h.with().Handle(ctx, line) }
+func (h originHandler) Handle(ctx context.Context, line slog.Record) error {
+	return h.with().Handle(ctx, line)
+}
 
 // WithAttrs implements slog.Handler.
 func (h originHandler) WithAttrs(attrs []slog.Attr) slog.Handler { return h.with().WithAttrs(attrs) }

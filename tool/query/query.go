@@ -40,7 +40,9 @@ func New(o Options) []tool.Tool {
 
 // CommonNames returns the names under which common database servers for AI clients offer a query, the list of tables
 // and the description of a table.
-func CommonNames() (query, list, describe string) { return commonQuery, listSpec.Name, describeSpec.Name }
+func CommonNames() (query, list, describe string) {
+	return commonQuery, listSpec.Name, describeSpec.Name
+}
 
 const commonQuery = "read_query"
 
