@@ -84,8 +84,8 @@ for (const [width, viewport] of Object.entries({ 1440: desktop, 390: phone })) {
         .getByRole("cell", { name: /^November 2025/ })
         .waitFor();
       await shot(p, `answer-${theme}-${width}`);
-      await p.getByRole("button", { name: /^16,682.20 footnote 2/ }).click();
-      const popover = p.getByRole("dialog", { name: "Footnote of 16,682.20" });
+      await p.getByRole("button", { name: /^€16,682.20 footnote 2/ }).click();
+      const popover = p.getByRole("dialog", { name: "Footnote of €16,682.20" });
       await popover.getByText("16,682.2", { exact: false }).first().waitFor();
       await popover.getByText(/SELECT\s+strftime/).waitFor();
       await shot(p, `footnote-${theme}-${width}`);
