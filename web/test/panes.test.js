@@ -178,10 +178,10 @@ test("the keyboard and the pointer read the values of every kind of chart", asyn
     const chart = await drawn(p);
     await chart.focus();
     await p.keyboard.press("End");
-    await p.getByRole("tabpanel").getByRole("status").getByText("Oct 2026: 16,682.20").waitFor();
+    await p.getByRole("tabpanel").getByRole("status").getByText("Oct 2026: €16,682.20").waitFor();
     const said = await pointed(p, chart);
     assert.equal(said[0], "Oct 2026", kind);
-    assert.match(said[1], /^revenue\s*16,682\.20$/, kind);
+    assert.match(said[1], /^revenue\s*€16,682\.20$/, kind);
     await p.mouse.move(0, 0);
     await p.getByRole("tabpanel").locator("figure .shadow-over").waitFor({ state: "detached" });
   }
