@@ -8,12 +8,12 @@ const maxBytes = 200_000;
 
 async function take(url, theme) {
   // Twice the width at which the README shows them.
-  const page = await open(url, { theme, viewport: { width: 1440, height: 720 }, deviceScaleFactor: 1.25 });
+  const page = await open(url, { theme, viewport: { width: 1440, height: 760 }, deviceScaleFactor: 1.25 });
   await ask(page, "Revenue by category");
   await page.getByRole("button", { name: "Hide the conversations" }).click();
-  await page.getByRole("button", { name: /^40,676.07 footnote 1/ }).click();
+  await page.getByRole("button", { name: /^€40,676.07 footnote 1/ }).click();
   await page
-    .getByRole("dialog", { name: "Footnote of 40,676.07" })
+    .getByRole("dialog", { name: "Footnote of €40,676.07" })
     .getByText(/SELECT/)
     .waitFor();
   await page.locator(".chart:not([data-drawn])").first().waitFor({ state: "detached" });
