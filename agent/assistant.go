@@ -48,7 +48,7 @@ type Assistant struct {
 	Created time.Time
 }
 
-// Opening is what stays frozen for a whole conversation.
+// Opening holds the parts of a conversation that never change.
 type Opening struct {
 	System  json.RawMessage // the array of system blocks
 	Sources []string        // their names

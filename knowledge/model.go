@@ -74,15 +74,7 @@ type modelFile struct {
 	Dialects []string    `yaml:"dialects"`
 	Vendors  []string    `yaml:"vendors"`
 	Models   []modelYAML `yaml:"semantic_model"`
-	// The later drafts have one model, at the top.
-	Name        string             `yaml:"name"`
-	Description string             `yaml:"description"`
-	AI          aiContext          `yaml:"ai_context"`
-	Datasets    []datasetYAML      `yaml:"datasets"`
-	Joins       []relationshipYAML `yaml:"relationships"`
-	Metrics     []metricYAML       `yaml:"metrics"`
-	Extensions  []extension        `yaml:"custom_extensions"`
-	Line        Line
+	Top      modelYAML   `yaml:",inline"` // the later drafts have one model, at the top
 }
 
 type modelYAML struct {
@@ -233,13 +225,12 @@ func readModel(data []byte, faults *Faults) Model {
 	}
 	r := reader{faults}
 	models := file.Models
-	if file.Name != "" || len(file.Datasets) > 0 || len(file.Metrics) > 0 || len(file.Joins) > 0 {
+	if top := file.Top; top.Name != "" || len(top.Datasets) > 0 || len(top.Metrics) > 0 || len(top.Joins) > 0 {
 		if len(models) > 0 {
-			r.fault(file.Line, "the file has both semantic_model and a model at the top; keep one of them")
+			r.fault(top.Line, "the file has both semantic_model and a model at the top; keep one of them")
 			return Model{}
 		}
-		models = []modelYAML{{file.Name, file.Description, file.AI, file.Datasets, file.Joins, file.Metrics,
-			file.Extensions, file.Line}}
+		models = []modelYAML{top}
 	}
 	var m Model
 	for _, part := range models {

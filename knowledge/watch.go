@@ -133,7 +133,7 @@ func (w *Watcher) load(ctx context.Context) (*Context, error) {
 func stamp(dir string) string {
 	var s []byte
 	n := 0
-	_ = filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+	_ = filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {
 		if err != nil {
 			s = append(s, err.Error()...)
 			return nil
@@ -148,7 +148,6 @@ func stamp(dir string) string {
 		}
 		s = info.ModTime().AppendFormat(append(append(s, path...), 0), time.RFC3339Nano)
 		s = append(s, byte(info.Size()), byte(info.Size()>>8), byte(info.Size()>>16), 0)
-		_ = entry
 		return nil
 	})
 	return string(s)

@@ -139,13 +139,7 @@ func (d decoder) structure(n *yaml.Node, v reflect.Value, name string, depth int
 		return
 	}
 	fields := map[string]reflect.Value{}
-	for f, value := range v.Fields() {
-		if f.Type == reflect.TypeFor[Line]() {
-			value.SetInt(int64(n.Line))
-		} else if tag := f.Tag.Get("yaml"); tag != "" {
-			fields[tag] = value
-		}
-	}
+	keysOf(v, n.Line, fields)
 	seen := map[string]int{}
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		key := n.Content[i]
@@ -160,5 +154,20 @@ func (d decoder) structure(n *yaml.Node, v reflect.Value, name string, depth int
 			continue
 		}
 		d.value(n.Content[i+1], field, key.Value, depth+1)
+	}
+}
+
+// keysOf adds the fields of a struct to fields, by their keys, and sets its line. The fields of an inline struct belong
+// to the one that has it.
+func keysOf(v reflect.Value, line int, fields map[string]reflect.Value) {
+	for f, value := range v.Fields() {
+		switch tag := f.Tag.Get("yaml"); {
+		case f.Type == reflect.TypeFor[Line]():
+			value.SetInt(int64(line))
+		case tag == ",inline":
+			keysOf(value, line, fields)
+		case tag != "":
+			fields[tag] = value
+		}
 	}
 }

@@ -201,7 +201,8 @@ func (t *tester) pass(ctx context.Context, before suite.Past) error {
 	return err
 }
 
-// notice is what a webhook receives. It has no questions, answers or rows: they may be confidential.
+// notice is the body of a call of the webhook. It has no answers or rows, which may be confidential. A test without a
+// name is called by its question.
 type notice struct {
 	Text        string    `json:"text"` // for chat programs, which show it
 	Event       string    `json:"event"`

@@ -69,7 +69,7 @@ func Open(address string, o Options) (*Pool, error) {
 	return p, nil
 }
 
-// server is what a URL says.
+// server holds the parts of a URL.
 type server struct {
 	network, address string
 	options          []redis.DialOption
@@ -126,7 +126,7 @@ func parse(address string) (server, error) {
 	return s, nil
 }
 
-// Host returns the host of the server at a URL, or "" for a socket on this machine and for what is no such URL.
+// Host returns the host of the server at a URL. It returns "" for a socket on this machine and for any other text.
 func Host(address string) string {
 	s, err := parse(address)
 	if err != nil || s.network == "unix" {

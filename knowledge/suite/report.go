@@ -17,7 +17,7 @@ const (
 	Broken = "broken" // it could not run
 )
 
-// Outcome is what came of one test.
+// Outcome is the result of one test.
 type Outcome struct {
 	Name     string   `json:"name"`
 	Question string   `json:"question"`

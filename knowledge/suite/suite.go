@@ -44,7 +44,7 @@ type Test struct {
 	Limits   Limits `yaml:"limits"`
 }
 
-// Person is who asks the question of a test. Access rules, row filters and the roles of verified queries apply.
+// Person asks the question of a test. Access rules, row filters and the roles of verified queries apply.
 type Person struct {
 	Org        string            `yaml:"org"`  // empty: local
 	User       string            `yaml:"user"` // empty: the one at the terminal

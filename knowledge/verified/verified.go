@@ -68,7 +68,7 @@ func (s *Set) Expired(now time.Time) []*Query {
 	return slices.DeleteFunc(s.All(), func(q *Query) bool { return !q.expired(now) })
 }
 
-// Caller describes who asks, where and when. It decides which queries exist for them.
+// Caller describes the person, the sources and the time of a question. It decides which queries exist for them.
 type Caller struct {
 	Roles   []string
 	Sources []string // of the conversation

@@ -82,7 +82,7 @@ const (
 	running  = "running"
 )
 
-// past is what the log has of a run.
+// past holds the events of a run that are in the log.
 type past struct {
 	first, resumed int64 // events: the run's first, and the newest at which it continued
 	answered       *footnote.Answered

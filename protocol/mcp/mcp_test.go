@@ -8,7 +8,6 @@ import (
 	"net/http/httptest"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -218,10 +217,10 @@ func TestAsk(t *testing.T) {
 			s := serve(t, agenttest.Script(
 				agenttest.Call("t1", "count", `{}`), agenttest.Say("There are 42 orders, not 77."), agenttest.Say("Yes."),
 			), counting())
-			var steps atomic.Int32
+			steps := make(chan struct{}, 100)
 			session := s.connect(t, revision, &sdk.ClientOptions{
 				ProgressNotificationHandler: func(context.Context, *sdk.ProgressNotificationClientRequest) {
-					steps.Add(1)
+					steps <- struct{}{}
 				},
 			})
 			params := &sdk.CallToolParams{Name: "ask", Arguments: args{"question": "How many orders?"}}
@@ -249,11 +248,12 @@ func TestAsk(t *testing.T) {
 			if got := text(t, res); !strings.Contains(got, "There are 42") || !strings.Contains(got, "count(*)") {
 				t.Errorf("the text is %s", got)
 			}
-			for until := time.Now().Add(10 * time.Second); steps.Load() < 2 && time.Now().Before(until); {
-				time.Sleep(time.Millisecond) // the client handles notifications beside the answer
-			}
-			if steps.Load() < 2 {
-				t.Errorf("%d signs of progress", steps.Load())
+			for n := range 2 { // the client handles notifications beside the answer
+				select {
+				case <-steps:
+				case <-time.After(time.Minute):
+					t.Fatalf("%d signs of progress", n)
+				}
 			}
 			var next mcp.Answer
 			call(t, session, "ask", args{"question": "Sure?", "conversation": a.Conversation}, &next)

@@ -36,7 +36,7 @@ const (
 // errGone is returned for a table that does not exist for the principal.
 var errGone = source.Refusef("There is no such table, or it may not be read.")
 
-// reach is what a statement may read of a table or view.
+// reach describes the part of a table or view that a statement may read.
 type reach struct {
 	from    string   // a name in backticks, or a query in brackets with a name
 	columns []string // the visible columns; nil if all are

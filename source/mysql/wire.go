@@ -55,7 +55,7 @@ type conn struct {
 	version version
 }
 
-// version is what a server says about itself.
+// version is the version that a server reports.
 type version struct {
 	text    string
 	mariaDB bool

@@ -11,7 +11,7 @@ import (
 	"github.com/footnotehq/footnote/source"
 )
 
-// Hidden is what the suite RunHidden hides from everybody without the role payroll.
+// Hidden lists the columns and tables that the suite RunHidden hides from everybody without the role payroll.
 var Hidden = source.Hidden{
 	{Table: "staff", Columns: []string{"salary", "IBAN"}}, {Table: "dossiers"},
 }
