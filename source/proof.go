@@ -3,7 +3,7 @@ package source
 // Proof says how well a source is known to be read-only, in two words: how strong the evidence is, and on what the
 // engine was tested.
 type Proof struct {
-	Strength string // Proven or Gated
+	Strength string // Proven, Gated or Unproven
 	TestedOn string // Real or Imitation
 }
 
@@ -15,6 +15,9 @@ const (
 	// Gated means that a gate with a grammar lets only reading statements through, that every known way to write was
 	// tried through it, and that the privileges of the database's user were checked. The rest is the server's word.
 	Gated = "gated"
+	// Unproven means that only the rights of the database's user keep statements from writing. Such a source needs the
+	// setting accept_unproven.
+	Unproven = "unproven"
 )
 
 // What an engine was tested on.
