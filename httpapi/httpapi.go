@@ -83,6 +83,8 @@ type Options struct {
 	Inbox Inbox
 	// Proposals keeps suggested verified queries; nil: the endpoints do not exist. It needs Inbox.
 	Proposals Proposals
+	// Tests runs tests of answers; nil: the endpoints do not exist.
+	Tests Tests
 	// Generator writes SQL statements; nil: the endpoint does not exist.
 	Generator Generator
 	// Queried, if not nil, is called for each statement of a user that is not in the log, because it failed or named no
@@ -243,6 +245,7 @@ func (s *Server) routes() {
 	s.resultRoutes()
 	s.usageRoutes()
 	s.inboxRoutes()
+	s.testRoutes()
 	s.descriptionRoutes()
 }
 

@@ -19,6 +19,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 	"gopkg.in/yaml.v3"
 
+	"github.com/footnotehq/footnote/knowledge"
 )
 
 // spec is the OpenAPI description as the server serves it.
@@ -292,7 +293,13 @@ var aDrawing = map[string]any{"symbol": "EURUSD", "reason": "It held twice.", "d
 
 // TestResponsesMatchDescription sends each request of the app's own API and compares the answer with its schema.
 func TestResponsesMatchDescription(t *testing.T) {
-	g := newRig(t, t.TempDir(), withMarket(t), admins(t.TempDir()))
+	words := t.TempDir()
+	if err := knowledge.AddFiles(words, map[string][]byte{
+		"tests/one.yaml": []byte("tests: [{question: 'How many orders are there?', expect: {rows: [[1]]}}]"),
+	}); err != nil {
+		t.Fatal(err)
+	}
+	g := newRig(t, t.TempDir(), withMarket(t), admins(words))
 	s := readSpec(t, g)
 	draft := g.complain("How many orders are there?")
 	g.as(carlasKey, "POST", "/api/proposals", in("draft", draft), 201)

@@ -240,6 +240,28 @@ export interface Proposal {
   unsaved?: string;
 }
 
+/** A run of a suite of tests of answers. */
+export interface TestRun {
+  time: string;
+  suite: string;
+  mode: "planner" | "recordings" | "live";
+  model: string;
+  context?: string;
+  ms: number;
+  scheduled?: boolean;
+  by?: string;
+  tests: Record<string, "passed" | "failed" | "stale" | "broken">;
+  reasons?: Record<string, string[]>; // of those that did not pass
+}
+
+export interface Suite {
+  name: string;
+  tests: string[];
+  modes: ("planner" | "recordings")[];
+  runs: TestRun[]; // newest first
+  fault?: string;
+}
+
 interface Ticket {
   conversation: string;
   run: string;
@@ -528,6 +550,9 @@ export const api = {
       body: { approve, ...(words ? { words } : {}) },
     }),
   patchUrl: (id: number) => `/api/proposals/${id}/patch`,
+  tests: () => json<{ suites: Suite[] }>("/api/tests"),
+  runTests: (suite: string, mode: "planner" | "recordings") =>
+    json<{ run: TestRun }>("/api/tests/runs", { method: "POST", body: { suite, mode }, timeout: 330_000 }),
   generateSQL: (question: string, source: string) =>
     json<{ sql: string; dialect: string }>("/api/generate-sql", { method: "POST", body: { question, source } }),
 };
