@@ -23,7 +23,7 @@ func (e *Engine) open(ctx context.Context, a *Assistant, t *Turn) (Ticket, error
 	if err != nil {
 		return Ticket{}, err
 	}
-	system, tools := frozen.System, e.toolsOf(t.Principal, a)
+	system, tools := frozen.System, e.toolsOf(t.Principal, a, frozen)
 	opened := footnote.Opened{
 		Assistant: a.Name, Model: tier.Model, Tier: tier.Name, Effort: cmp.Or(t.Effort, tier.Effort),
 		Sources: frozen.Sources, System: e.systemDigest.of(system), Tools: e.toolsDigest.of(tools),
@@ -258,7 +258,7 @@ func (r *run) reopen() error {
 	if err != nil {
 		return err
 	}
-	r.system, r.tools = frozen.System, r.e.toolsOf(r.turn.Principal, r.a)
+	r.system, r.tools = frozen.System, r.e.toolsOf(r.turn.Principal, r.a, frozen)
 	opened := footnote.Opened{
 		Assistant: r.a.Name, Model: tier.Model, Tier: tier.Name, Effort: tier.Effort,
 		Sources: frozen.Sources, System: footnote.DigestOf(r.system), Tools: footnote.DigestOf(r.tools),

@@ -318,3 +318,22 @@ func FuzzMatch(f *testing.F) {
 		s.Nearest(board(), question)
 	})
 }
+
+// TestSuggest checks which values of a question become parameters.
+func TestSuggest(t *testing.T) {
+	for _, c := range []struct{ question, sql, wantQuestion, wantSQL, name string }{
+		{"Revenue in March 2026?", "SELECT 1 WHERE day >= '2026-03-01' AND day < '2026-04-01'", "Revenue in {month}?",
+			"SELECT 1 WHERE day >= $1 AND day < '2026-04-01'", "revenue_in_march_2026"},
+		{"Orders on 2 May 2026 and 3 May 2026", "SELECT 1 WHERE d IN ('2026-05-02', '2026-05-03')",
+			"Orders on {date} and {date2}", "SELECT 1 WHERE d IN ($1, $2)", "orders_on_2_may_2026_and_3_may_2026"},
+		{"Umsatz 2026", "SELECT '2026' WHERE year = 2026", "Umsatz {year}", "SELECT '2026' WHERE year = $1", "umsatz_2026"},
+		{"Orders in 2026", "SELECT 1", "Orders in 2026", "SELECT 1", "orders_in_2026"},
+		{"Äü {x}  y", "SELECT 1", "Äü {x} y", "SELECT 1", "x_y"},
+		{"2026", "SELECT 2026", "{year}", "SELECT $1", "query_2026"},
+	} {
+		q := verified.Suggest(c.question, c.sql)
+		if q.Question != c.wantQuestion || q.SQL != c.wantSQL || q.Name != c.name {
+			t.Errorf("%q: %q, %q, %q", c.question, q.Question, q.SQL, q.Name)
+		}
+	}
+}
