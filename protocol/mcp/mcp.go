@@ -20,6 +20,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/agent"
 	"github.com/footnotehq/footnote/protocol"
 )
@@ -40,6 +41,11 @@ type Settings struct {
 	Resource string
 	// TableTools names further tools for clients that know common database servers; empty: there are none.
 	TableTools TableTools
+	// Verified finds verified queries; nil: there is no tool verified_query, and there are no prompts.
+	Verified Verified
+	// ReadOnly reports whether no statement of a caller's can change data, as far as is known; nil: true for all. It
+	// decides what clients read in the annotations of tools, and they may ask the person before a call without it.
+	ReadOnly func(footnote.Principal) bool
 	// Draw checks and draws a chart of a stored result; nil: there is no tool chart.
 	Draw   func(ctx context.Context, result protocol.ResultPage, spec json.RawMessage) (Drawing, error)
 	Logger *slog.Logger // default: discards
@@ -52,6 +58,7 @@ type Protocol struct {
 	sdk     *sdk.Server
 	http    http.Handler
 	pending pending
+	runs    map[string]bool // tools that run statements
 }
 
 // Name is the name of the protocol in the log.
@@ -67,7 +74,7 @@ func New(s Settings) *Protocol {
 	s.Wait = cmp.Or(max(s.Wait, 0), defaultWait)
 	s.OnDisconnect = cmp.Or(s.OnDisconnect, agent.Continue)
 	s.Logger = cmp.Or(s.Logger, slog.New(slog.DiscardHandler))
-	return &Protocol{Settings: s}
+	return &Protocol{Settings: s, runs: map[string]bool{}}
 }
 
 //go:embed openapi.yaml
