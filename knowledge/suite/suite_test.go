@@ -32,7 +32,8 @@ tests:
 		t.Fatal(err)
 	}
 	a, b := s.Tests[0], s.Tests[1]
-	if a.Name != "How many orders?" || a.Question != "How many\norders?" || a.Expect.Tolerance.Share != 0.01 || a.Limits.Steps != 5 {
+	if a.Name != "How many orders?" || a.Question != "How many\norders?" ||
+		a.Expect.Tolerance.Share != 0.01 || a.Limits.Steps != 5 {
 		t.Errorf("%+v", a)
 	}
 	if b.As.Org != "acme" || b.As.User != "ann" || b.As.Roles[0] != "board" || b.As.Attributes["region"] != "north" {
