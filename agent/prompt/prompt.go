@@ -120,7 +120,7 @@ const several = `
 // Build returns the prompt. Without the glossary, it is never longer than MaxBytes. If the schema does not fit, Build
 // leaves out types and comments first, then keys, then columns, and finally tables, which list_tables finds.
 func Build(o Options) string {
-	return glossarySection(o.Glossary) + rules(o)
+	return Glossary(o.Glossary) + rules(o)
 }
 
 const glossaryHead = `# Glossary
@@ -129,8 +129,8 @@ use its definition instead of your own.
 <glossary>
 `
 
-// glossarySection returns the beginning of the prompt: the company's own words.
-func glossarySection(text string) string {
+// Glossary returns the beginning of every prompt: the company's own words. It is empty without any.
+func Glossary(text string) string {
 	if text == "" {
 		return ""
 	}

@@ -55,6 +55,7 @@ func (open Engine) Run(ctx context.Context, results Results, sql string) (c Calc
 			return lookup.Failure(ctx, src, sql, err)
 		}
 		result.Columns = footnote.DistinctColumns(result.Columns)
+		label(sql, named, result.Columns)
 		c = Calculated{Result: result, Limit: sum.Limit, Parents: sum.Tables}
 		return incomplete(named, sum.Tables)
 	})
