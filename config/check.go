@@ -40,7 +40,7 @@ func (c Config) Check() error {
 	_, retention := c.RetentionRules()
 	_, redaction := c.RedactPatterns()
 	return cmp.Or(retention, redaction, c.checkUpstream(), c.checkFilters(), c.checkFunctions(), c.checkOrigins(),
-		c.MCP.check(),
+		c.MCP.check(c.Auth.JWT.Issuer),
 		c.checkLimits(), c.Auth.JWT.check(), c.checkAccess(), c.checkTools(), c.Cache.check(), c.checkListen(),
 		c.checkKeys(), c.Tests.check(c.Upstream))
 }

@@ -118,12 +118,18 @@ type Config struct {
 // MCP configures the Model Context Protocol.
 type MCP struct {
 	URL        string `yaml:"url"`         // of /mcp as clients know it; empty: that of each request
+	SignIn     bool   `yaml:"sign_in"`     // people may let programs act for them, with tokens that this server issues
 	TableTools bool   `yaml:"table_tools"` // also offer the tools of common database servers, under their names
 }
 
-// check returns an error if the address cannot be one of this server.
-func (m MCP) check() error {
-	if m.URL == "" {
+// check returns an error if the address cannot be one of this server, or if two issuers would sign its tokens.
+func (m MCP) check(issuer string) error {
+	switch {
+	case m.SignIn && m.URL == "":
+		return errors.New("mcp.sign_in needs mcp.url, the address for which tokens are issued")
+	case m.SignIn && issuer != "":
+		return errors.New("mcp.sign_in is for servers without auth.jwt.issuer; set only one of them")
+	case m.URL == "":
 		return nil
 	}
 	u, err := url.Parse(m.URL)

@@ -97,6 +97,7 @@ type cli struct {
 	Verify    verifyCmd        `cmd:"" help:"Check the footnotes of a conversation against its stored results."`
 	Context   contextCmd       `cmd:"" help:"Import or draft what your company says about its data."`
 	Keys      keysCmd          `cmd:"" help:"Create, list and revoke API keys."`
+	Consents  consentsCmd      `cmd:"" help:"List and revoke what programs may act for people."`
 	Export    exportCmd        `cmd:"" help:"Write all conversations to a file."`
 	Import    importCmd        `cmd:"" help:"Import conversations from an export, or from messages of the Messages API."`
 	Forget    forgetCmd        `cmd:"" help:"Delete everything of a user: conversations, results, drawings, files."`
