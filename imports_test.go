@@ -41,6 +41,7 @@ var banned = map[string][]string{
 	"/source/mysql": {
 		"/agent", "/store", "/source/sqlite", "/source/duckdb", "/source/postgres", "net/http", "testing",
 	},
+	"/source/s3":            {"/agent", "/store", "/source/sqlite", "/source/postgres", "testing"},
 	"/source/mysql/grammar": {"/agent", "/store", "/source/child", "net/http", "database/sql", "testing"},
 	"/source/catalog":       {"/agent", "/store", "/source/sqlite", "/source/duckdb", "net/http"},
 	"/internal/telemetry": {
