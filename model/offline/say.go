@@ -101,11 +101,12 @@ func (w *Writer) echo(s string) {
 
 // Result is the table that a tool returned.
 type Result struct {
-	ID        string   `json:"result"`
-	Columns   []string `json:"columns"`
-	Rows      [][]any  `json:"rows"`
-	Count     int      `json:"row_count"`
-	Truncated bool     `json:"truncated"`
+	ID        string            `json:"result"`
+	Columns   []string          `json:"columns"`
+	Rows      [][]any           `json:"rows"`
+	Count     int               `json:"row_count"`
+	Truncated bool              `json:"truncated"`
+	Units     map[string]string `json:"units"` // by column
 
 	currency func(row, col int) string // the ISO code of a cell's currency, or ""; may be nil
 }
