@@ -9,8 +9,8 @@ type Estimator interface {
 	Estimate(ctx context.Context, q Query) (Estimate, error)
 }
 
-// Estimate is what an engine expects a statement to read. Estimates are often wrong by a factor of ten, except for bytes
-// of an engine that bills by them.
+// Estimate is what an engine expects a statement to read. Estimates are often wrong by a factor of ten, except for
+// bytes of an engine that bills by them.
 type Estimate struct {
 	Rows  int64 // -1 when not known
 	Bytes int64 // -1 when not known

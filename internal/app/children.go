@@ -2,6 +2,8 @@ package app
 
 import (
 	"math"
+	"os"
+	"runtime/debug"
 	"time"
 
 	"github.com/KimMachineGun/automemlimit/memlimit"
@@ -63,6 +65,23 @@ func childMemory(c config.Config, machine int64) int64 {
 		return c.Limits.ChildMemory
 	}
 	return max(machine/2, largestChild(c))
+}
+
+// limitHeap makes Go collect garbage sooner when the server's memory comes near to what its control group leaves it.
+// The environment's GOMEMLIMIT takes precedence.
+func limitHeap(c config.Config) {
+	group, err := memlimit.FromCgroup()
+	if err != nil || os.Getenv("GOMEMLIMIT") != "" {
+		return
+	}
+	debug.SetMemoryLimit(heapLimit(int64(min(group, math.MaxInt64)), childMemory(c, machineMemory())))
+}
+
+// heapLimit returns the limit for Go's own memory: nine tenths of what the group has besides child processes, but
+// always enough to work with.
+func heapLimit(group, children int64) int64 {
+	const least = 256 << 20
+	return max(least, (group-children)/10*9)
 }
 
 // largestChild returns the largest reservation of any child process.

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"math"
 	"testing"
 
 	"github.com/footnotehq/footnote/config"
@@ -32,6 +33,16 @@ func TestMemoryOfChildren(t *testing.T) {
 	for machine, want := range map[int64]int{0: 4, 1 << 30: 1, 4 << 30: 1, 6 << 30: 2, 32 << 30: 4} {
 		if got := commandPlaces(c, machine); got != want {
 			t.Errorf("%d MB there: %d commands at a time, want %d", machine/mb, got, want)
+		}
+	}
+	for _, test := range []struct{ group, children, want int64 }{
+		{20000 * mb, 10000 * mb, 9000 * mb},
+		{700 * mb, 704 * mb, 256 * mb}, // children may reserve more than there is
+		{math.MaxInt64, 8 << 30, (math.MaxInt64 - 8<<30) / 10 * 9},
+	} {
+		if got := heapLimit(test.group, test.children); got != test.want {
+			t.Errorf("group of %d MB, %d MB for children: %d MB, want %d MB", test.group/mb, test.children/mb, got/mb,
+				test.want/mb)
 		}
 	}
 	if machineMemory() <= 0 {

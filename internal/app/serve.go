@@ -21,6 +21,7 @@ const auditGrace = 5 * time.Second
 // Serve serves what has been opened until ctx ends and all running work has ended. It calls ready with the address
 // once the server accepts requests. Every goroutine that it starts has ended when it returns.
 func (a *App) Serve(ctx context.Context, listener net.Listener, ready func(address string)) error {
+	limitHeap(a.cfg)
 	api, err := a.API()
 	if err != nil {
 		return &config.Invalid{Err: err}

@@ -52,7 +52,7 @@ type Block struct {
 	Deltas int           `yaml:"deltas"` // pieces of Text or Input; 0: one per word, or per 24 characters of input
 	Gap    time.Duration `yaml:"gap"`    // between two pieces, measured by the clock and not from the last write
 	// Timed makes a text block of Deltas pieces in the format of AppendTimed: the number of the piece, and
-	// Monotonic at the time it was written.
+	// Monotonic at the time it was written. Text follows each of them.
 	Timed bool `yaml:"timed"`
 	// Repeat makes a text block of Deltas pieces, each of them Text.
 	Repeat bool `yaml:"repeat"`

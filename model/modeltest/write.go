@@ -302,10 +302,9 @@ func (w *writer) deltas(index int, p piece) {
 		`,"delta":`
 	tail := "}\n\n"
 	n := len(p.deltas)
-	repeat := []byte(nil)
+	quoted := quote(p.Text)
 	if p.Timed || p.Repeat {
 		n = p.Block.Deltas
-		repeat = []byte(`{"type":"text_delta","text":` + quote(p.Text) + `}`)
 	}
 	start := time.Now()
 	for i := range n {
@@ -325,9 +324,9 @@ func (w *writer) deltas(index int, p piece) {
 		case p.Timed:
 			w.buf = append(w.buf, `{"type":"text_delta","text":"`...)
 			w.buf = AppendTimed(w.buf, i, Monotonic())
-			w.buf = append(w.buf, `"}`...)
+			w.buf = append(append(w.buf, quoted[1:len(quoted)-1]...), `"}`...)
 		case p.Repeat:
-			w.buf = append(w.buf, repeat...)
+			w.buf = append(append(append(w.buf, `{"type":"text_delta","text":`...), quoted...), '}')
 		default:
 			w.buf = append(w.buf, p.deltas[i]...)
 		}

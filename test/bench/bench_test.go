@@ -20,6 +20,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -56,6 +57,8 @@ var (
 	only     = flag.String("only", "",
 		"measure one group only: stream, history, runs, saturated, memory, tools, append, start, csv, rest, query, cache, far, "+
 			"growth, market, search, figures")
+	texts = flag.String("texts", "ten",
+		"what answers are made of: words, ten numbers (ten), or a number in every delta (every)")
 	oneLoad = flag.Int("streams", 0, "measure the group stream with so many only")
 	repeats = flag.Int("rounds", 0, "how often each load is measured, when it is to differ from the plan")
 )
@@ -126,6 +129,9 @@ func BenchmarkTable(b *testing.B) {
 }
 
 func measure(ctx context.Context, p plan) error {
+	if !slices.Contains([]string{"words", "ten", "every"}, *texts) {
+		return fmt.Errorf("-texts must be words, ten or every, not %q", *texts)
+	}
 	r, err := newRig(ctx, p)
 	if err != nil {
 		return err

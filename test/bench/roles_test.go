@@ -154,6 +154,7 @@ type order struct {
 	Deltas int    `json:"deltas"`
 	GapMS  int    `json:"gap_ms"`
 	ID     string `json:"id"`
+	Texts  string `json:"texts"`
 }
 
 const marker = "bench-order:"
@@ -163,6 +164,7 @@ const toolStatement = "SELECT 1 AS one"
 
 // prompt returns the user's text for an order.
 func (o order) prompt() string {
+	o.Texts = *texts
 	b, _ := json.Marshal(o) // strings and numbers always encode
 	return marker + string(b)
 }
@@ -206,10 +208,16 @@ func rule(r modeltest.Request) modeltest.Reply {
 		reply := modeltest.Blocks(modeltest.Block{Type: "text", Timed: true, Deltas: 1})
 		return reply.Break(modeltest.Stall, 1)
 	case o.Kind == "text":
-		reply := modeltest.Blocks(modeltest.Block{
+		block := modeltest.Block{
 			Type: "text", Timed: true, Deltas: o.Deltas, Gap: time.Duration(o.GapMS) * time.Millisecond,
-		})
-		reply.Text = conclusion
+		}
+		if o.Texts == "every" {
+			block.Text = "has 846 orders, "
+		}
+		reply := modeltest.Blocks(block)
+		if reply.Text = conclusion; o.Texts == "words" {
+			reply.Text = "Orders grew in most cities. The best month was March and the worst was July."
+		}
 		return reply
 	default:
 		return modeltest.Say("done")
