@@ -121,6 +121,7 @@ var testValues = map[string][3]string{
 	"traces.endpoint": {"http://one:4318", "https://two", "http://three/otlp"},
 	"traces.headers":  {"a=1", "b=2", "c=3,d=4"}, "traces.ratio": {"0.5", "0.1", "0.2"},
 	"traces.content": {"true", "false", "true"},
+	"results.keep":   {"1h", "48h", "0s"},
 	"tests.suite":    {"s1.yaml", "s2.yaml", "s3.yaml"}, "tests.schedule": {"1h", "2h", "3h"},
 	"tests.webhook": {"http://one/a", "https://two/b", "https://three/c"}, "tests.live": {"true", "false", "true"},
 	"auth.required": {"true", "false", "true"},

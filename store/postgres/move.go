@@ -68,7 +68,8 @@ func (s *Store) Import(ctx context.Context, st store.Stream, events iter.Seq2[fo
 		return pgx.BeginTxFunc(ctx, c, readCommitted, func(tx pgx.Tx) error {
 			var n int64
 			err := tx.QueryRow(ctx, sqlImportStream, st.ID, st.Kind, st.Org, st.User, st.ClientID, st.Assistant,
-				st.Title, st.Last, st.Run, st.RunState, timeOrNull(st.Deadline), st.Created, st.Updated, rand.Int64()).Scan(&n)
+				st.Title, st.Last, st.Run, st.RunState,
+				timeOrNull(st.Deadline), st.Created, st.Updated, rand.Int64()).Scan(&n)
 			if err == pgx.ErrNoRows { //nolint:errorlint // as pgx gives it
 				return store.ErrTaken(st.ID)
 			}
