@@ -72,19 +72,19 @@ func board() verified.Caller {
 func TestMatch(t *testing.T) {
 	s := set(t)
 	for question, want := range map[string]string{
-		"Revenue in March 2026":             "revenue_in_month [2026-03-01] Revenue in 2026-03",
-		"  REVENUE, in march, 2026?! ":      "revenue_in_month [2026-03-01] Revenue in 2026-03",
-		"revenue in 2026-03":                "revenue_in_month [2026-03-01] Revenue in 2026-03",
-		"how much did we sell in Sept 2026": "revenue_in_month [2026-09-01] Revenue in 2026-09",
-		"Umsatz im März 2026?":              "revenue_in_month [2026-03-01] Revenue in 2026-03",
-		"Umsatz im Ma\u0308rz 2026":         "revenue_in_month [2026-03-01] Revenue in 2026-03",
+		"Revenue in March 2026":             "revenue_in_month [2026-03-01] Revenue in March 2026",
+		"  REVENUE, in march, 2026?! ":      "revenue_in_month [2026-03-01] Revenue in March 2026",
+		"revenue in 2026-03":                "revenue_in_month [2026-03-01] Revenue in March 2026",
+		"how much did we sell in Sept 2026": "revenue_in_month [2026-09-01] Revenue in September 2026",
+		"Umsatz im März 2026?":              "revenue_in_month [2026-03-01] Revenue in March 2026",
+		"Umsatz im Ma\u0308rz 2026":         "revenue_in_month [2026-03-01] Revenue in March 2026",
 		"How many SHIPPED orders are over 12.5 on 2 November 2026": "orders_over [shipped 12.5 2026-11-02] " +
-			"How many shipped orders are over 12.5 on 2026-11-02",
+			"How many shipped orders are over 12.5 on 2 November 2026",
 		"how many on-hold orders are over -3 on November 2nd, 2026": "",
 		"how many on-hold orders are over -3 on November 2, 2026": "orders_over [on hold -3 2026-11-02] " +
-			"How many on hold orders are over -3 on 2026-11-02",
+			"How many on hold orders are over -3 on 2 November 2026",
 		"what’s the on hold count over 7 on 2. November 2026": "orders_over [on hold 7 2026-11-02] " +
-			"How many on hold orders are over 7 on 2026-11-02",
+			"How many on hold orders are over 7 on 2 November 2026",
 		"Orders of customer “Ann O’Brien, Jr.” in 2026, at least 3": "customer_orders [Ann O’Brien, Jr. 2026 3] " +
 			"Orders of customer \"Ann O’Brien, Jr.\" in 2026, at least 3",
 	} {
@@ -250,7 +250,7 @@ func TestVerified(t *testing.T) {
 	m, _ := set(t).Match(board(), "Revenue in March 2026")
 	got := m.Query.Verified(m.Question)
 	want := footnote.Verified{
-		Query: "revenue_in_month", Question: "Revenue in 2026-03", By: "Ann", On: "2026-11-02",
+		Query: "revenue_in_month", Question: "Revenue in March 2026", By: "Ann", On: "2026-11-02",
 		Digest: footnote.DigestOf([]byte(strings.TrimSpace(revenue[strings.Index(revenue, "SELECT"):]))),
 	}
 	if *got != want {
