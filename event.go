@@ -329,6 +329,9 @@ type QueryRun struct {
 	By       string       `json:"by,omitempty"`       // the user
 	Millis   int64        `json:"millis,omitempty"`
 	Tables   []string     `json:"tables,omitempty"` // the tables it reads, as in Statement
+	// Protocol and RequestID say which request ran it.
+	Protocol  string `json:"protocol,omitempty"`
+	RequestID string `json:"request_id,omitempty"`
 }
 
 // DrawingChanged changes a document of drawings: from then on, Drawing is the drawing with that ID. Undoing a change

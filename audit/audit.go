@@ -530,7 +530,7 @@ func outsideRuns(ev footnote.Event) (Entry, bool) {
 	switch b := ev.Body.(type) {
 	case footnote.QueryRun:
 		e := NewEntry("query", ev.Time)
-		e.SessionID = ev.Stream
+		e.SessionID, e.Protocol, e.RequestID = ev.Stream, b.Protocol, b.RequestID
 		st := ofResult(b.Result)
 		st.Tables, st.InBrowser = b.Tables, b.Result.Source == "client"
 		e.Statement(st)

@@ -36,6 +36,8 @@ type Engine interface {
 	Stop(ctx context.Context, conversation, by string) error
 	Append(ctx context.Context, p footnote.Principal, conversation string, body footnote.Body,
 		rows *footnote.Result) (int64, footnote.Body, error)
+	Record(ctx context.Context, p footnote.Principal, clientID string, run footnote.QueryRun,
+		rows *footnote.Result) (conversation string, stored footnote.QueryRun, err error)
 	Complete(ctx context.Context, p footnote.Principal, prompt string) (string, footnote.Spent, error)
 	Assistants(p footnote.Principal) []agent.AssistantInfo
 }

@@ -150,6 +150,10 @@ func fromFiles(files map[string][]byte) (*Context, error) {
 	tests := takeTests(files, &faults)
 	c := &Context{Digest: digestOf(files), files: files, tests: tests}
 	c.Glossary = checkGlossary(files[GlossaryFile], &faults)
+	// A file that is about to be written is empty. Read as a model, it would hide nothing.
+	if data, ok := files[ModelFile]; ok && len(bytes.TrimSpace(data)) == 0 {
+		faults.add(ModelFile, 0, "the file is empty; write a model, or remove the file")
+	}
 	c.Model = readModel(files[ModelFile], &faults)
 	c.Verified = readVerified(files, &faults)
 	for i := range c.Model.Datasets {

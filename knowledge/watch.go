@@ -84,8 +84,8 @@ func (w *Watcher) watch(ctx context.Context) {
 	}
 }
 
-// look reads the folder if a file has another size or time than before. A folder that was faulty because of something
-// outside of it is read again, too.
+// look reads the folder if a file has another size or time than before. A folder that changes meanwhile is left to the
+// next look. A folder that was faulty because of something outside of it is read again, too.
 func (w *Watcher) look(ctx context.Context) {
 	w.looking.Lock()
 	defer w.looking.Unlock()
@@ -93,11 +93,11 @@ func (w *Watcher) look(ctx context.Context) {
 	if now == w.looked && w.Fault() == nil {
 		return
 	}
-	w.looked = now
 	fresh, err := w.load(ctx)
-	if ctx.Err() != nil {
+	if ctx.Err() != nil || stamp(w.dir) != now { // files that are being written may hide less than they will
 		return
 	}
+	w.looked = now
 	if old := w.Fault(); err != nil {
 		if old == nil || old.Error() != err.Error() {
 			w.fault.Store(&err)
