@@ -189,10 +189,7 @@ func (c *Context) Prompt(p footnote.Principal) string {
 			b.WriteString(oneLine(text) + "\n")
 		}
 	}
-	for _, m := range slices.Concat(c.Model.Metrics, c.computed(p)) {
-		if !May(p, m.Roles) || c.metricHidden(m, p) {
-			continue
-		}
+	for _, m := range c.Metrics(p) {
 		b.WriteString("- " + m.Name + " = " + oneLine(m.Expression))
 		if m.Unit != "" {
 			b.WriteString(" (" + m.Unit + ")")
@@ -203,6 +200,13 @@ func (c *Context) Prompt(p footnote.Principal) string {
 		b.WriteByte('\n')
 	}
 	return b.String()
+}
+
+// Metrics returns the metrics and computed fields that a principal may see.
+func (c *Context) Metrics(p footnote.Principal) []Metric {
+	return slices.DeleteFunc(slices.Concat(c.Model.Metrics, c.computed(p)), func(m Metric) bool {
+		return !May(p, m.Roles) || c.metricHidden(m, p)
+	})
 }
 
 // computed returns the fields that are expressions over columns, in the form of metrics.

@@ -235,7 +235,7 @@ func TestRegressions(t *testing.T) {
 			func(b *bench) {
 				b.replace("context/verified/volume.sql", "-- date: 2026-11-02",
 					"-- date: 2020-01-01\n-- expires: 2020-01-02")
-			}, suite.Stale, "verified", "result 1, of verified_query", false,
+			}, suite.Stale, "verified", "the answer takes another number of steps", false,
 		},
 		"a tool's description was changed": {
 			func(b *bench) { b.replace("footnote.yaml", "Orders of a day.", "Orders of any day.") }, suite.Stale,

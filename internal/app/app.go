@@ -328,7 +328,7 @@ func (a *App) connect() error {
 }
 
 func (a *App) connectModel() error {
-	a.planner = offline.New(offline.Options{Catalog: a.catalog, Verified: a.verifiedQueries})
+	a.planner = offline.New(offline.Options{Catalog: a.catalog, Verified: a.verifiedQueries, Metrics: a.metricsFor})
 	if a.cfg.Upstream == config.Offline {
 		a.model = a.planner
 		a.check = func(context.Context) error { return nil }

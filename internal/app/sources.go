@@ -235,12 +235,17 @@ func queryLimits(c config.Config) source.Limits {
 func OpenSource(ctx context.Context, c config.Config, o Options) (_ source.Source, close func() error, err error) {
 	children := newChildren(c)
 	p := children.configured()
-	if p.hiding, err = hidingOf(c); err != nil {
+	words, err := contextOf(c)
+	if err != nil {
 		return nil, nil, errors.Join(err, children.close())
 	}
+	p.hiding = hidingOf(c, words)
 	all, _, err := openSources(ctx, c, p, o.Logger, o.Progress)
 	if err != nil {
 		return nil, nil, errors.Join(err, children.close())
+	}
+	if _, err := fits(ctx, words, namesOf(c), all); err != nil {
+		return nil, nil, errors.Join(contextError(c.Context, err), all.close(), children.close())
 	}
 	return all[all.names()[0]], func() error { return errors.Join(all.close(), children.close()) }, nil
 }

@@ -116,7 +116,7 @@ func (w *Writer) writeVerified(res Result, question string) {
 				w.Text(", ")
 			}
 			if len(res.Columns) > 1 {
-				w.say(label(name), " ")
+				w.say(label(heading(nil, name)), " ")
 			}
 			w.say("**", cell{res, 0, i, true, false}, "**")
 		}
