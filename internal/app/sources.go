@@ -20,18 +20,26 @@ import (
 	"github.com/footnotehq/footnote/config"
 	"github.com/footnotehq/footnote/demo"
 	"github.com/footnotehq/footnote/source"
+	"github.com/footnotehq/footnote/source/bigquery"
+	"github.com/footnotehq/footnote/source/clickhouse"
+	"github.com/footnotehq/footnote/source/databricks"
 	"github.com/footnotehq/footnote/source/duckdb"
 	"github.com/footnotehq/footnote/source/engines"
 	"github.com/footnotehq/footnote/source/mysql"
 	"github.com/footnotehq/footnote/source/postgres"
 	"github.com/footnotehq/footnote/source/s3"
+	"github.com/footnotehq/footnote/source/snowflake"
 	"github.com/footnotehq/footnote/source/sqlite"
+	"github.com/footnotehq/footnote/source/trino"
 	"github.com/footnotehq/footnote/tool/workspace"
 )
 
 // Databases lists the engines that sources can have.
 func Databases() engines.List {
-	return engines.List{sqlite.Engine(), duckdb.Engine(), postgres.Engine(), mysql.Engine(), s3.Engine()}
+	return engines.List{
+		sqlite.Engine(), duckdb.Engine(), postgres.Engine(), mysql.Engine(), s3.Engine(), clickhouse.Engine(),
+		bigquery.Engine(), snowflake.Engine(), databricks.Engine(), trino.Engine(),
+	}
 }
 
 // CheckSources rejects sources that no engine opens, and settings that their engines do not have. The settings
