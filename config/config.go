@@ -45,6 +45,8 @@ type Config struct {
 	// Filters restrict rows by caller, for sources without row-level security: source → table → condition, or all. A
 	// source listed here shows only the tables it names.
 	Filters map[string]map[string]string `yaml:"filters"`
+	// Tables limit which tables of a source exist for Footnote, and describe them.
+	Tables map[string]Tables `yaml:"tables"`
 	// Functions are source=schema.name, for Postgres sources: database functions that queries may call.
 	// source=extension allows all functions of an extension.
 	Functions []string      `yaml:"functions"`
@@ -438,6 +440,14 @@ func (c *Config) readEnv(env map[string]string) error {
 		}
 	}
 	return nil
+}
+
+// Tables says which tables of a source exist for Footnote, and what they hold. A name is table or schema.table, in
+// which * stands for any text; those of the default schema are named without it.
+type Tables struct {
+	Include      []string          `yaml:"include"` // empty: all
+	Exclude      []string          `yaml:"exclude"`
+	Descriptions map[string]string `yaml:"descriptions"` // by table, or table.column
 }
 
 // known reports whether a setting of this name exists.

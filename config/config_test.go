@@ -942,6 +942,31 @@ tools:
 	}
 }
 
+func TestTables(t *testing.T) {
+	at := file(t, `
+sources: {shop: shop.db}
+tables:
+  shop:
+    include: [orders, "sales.*"]
+    exclude: ["*_old"]
+    descriptions: {orders: One row per order., orders.total: In euros.}
+`)
+	c, err := config.Load(at, nil, nil)
+	shop := c.Tables["shop"]
+	if err != nil || len(shop.Include) != 2 || shop.Descriptions["orders.total"] != "In euros." {
+		t.Fatalf("tables: %+v, %v", c.Tables, err)
+	}
+	for text, want := range map[string]string{
+		`{shpo: {include: [a]}}`: `"shpo", which is not configured`, `{shop: {inclued: [a]}}`: "inclued",
+		`{shop: {exclude: [""]}}`: "write table or schema.table", `{shop: {descriptions: {a: ""}}}`: "1 to 2000 bytes",
+	} {
+		_, err := config.Load(file(t, "sources: {shop: shop.db}\ntables: "+text+"\n"), nil, nil)
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", text, err, want)
+		}
+	}
+}
+
 func TestFilters(t *testing.T) {
 	c, err := config.Load("", []string{
 		"FOOTNOTE_SOURCES=shop=shop.db", `FOOTNOTE_FILTERS={shop: {orders: "org_id = {org}", products: all}}`,

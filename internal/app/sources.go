@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -148,7 +149,7 @@ func openSources(ctx context.Context, c config.Config, p processes, log *slog.Lo
 			mu.Lock()
 			all[name], rowsPerUser = src, rowsPerUser || engine.RowsPerUser()
 			mu.Unlock()
-			return probeReadOnly(ctx, name, src)
+			return cmp.Or(probeReadOnly(ctx, name, src), checkTables(ctx, name, src, c.Tables[name]))
 		})
 	}
 	if err := group.Wait(); err != nil {
@@ -225,6 +226,7 @@ func openSource(ctx context.Context, c config.Config, name, where string, filter
 	if p.hiding != nil {
 		o.Hiding = p.hiding(name)
 	}
+	o.Hiding = limitTables(c.Tables[name], o.Hiding)
 	if progress != nil {
 		o.Progress = func(table string, rows int64) { progress(name, table, rows) }
 	}

@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/footnotehq/footnote/source"
 )
 
 const scheme = "s3"
@@ -184,25 +186,9 @@ func matches(pattern, key []string) bool {
 			}
 			return false
 		}
-		if i >= len(key) || !matchesSegment(p, key[i]) {
+		if i >= len(key) || !source.Like(p, key[i]) {
 			return false
 		}
 	}
 	return len(pattern) == len(key)
-}
-
-// matchesSegment reports whether a text matches a pattern with *. It takes the earliest match of each piece, which is
-// enough, so its time does not explode.
-func matchesSegment(pattern, text string) bool {
-	pieces := strings.Split(pattern, "*")
-	text, ok := strings.CutPrefix(text, pieces[0])
-	if len(pieces) == 1 || !ok {
-		return ok && text == ""
-	}
-	for _, p := range pieces[1 : len(pieces)-1] {
-		if _, text, ok = strings.Cut(text, p); !ok {
-			return false
-		}
-	}
-	return strings.HasSuffix(text, pieces[len(pieces)-1])
 }
