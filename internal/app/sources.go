@@ -25,6 +25,7 @@ import (
 	"github.com/footnotehq/footnote/source/engines"
 	"github.com/footnotehq/footnote/source/mysql"
 	"github.com/footnotehq/footnote/source/postgres"
+	"github.com/footnotehq/footnote/source/postgres/relatives"
 	"github.com/footnotehq/footnote/source/s3"
 	"github.com/footnotehq/footnote/source/sqlite"
 	"github.com/footnotehq/footnote/tool/workspace"
@@ -32,7 +33,7 @@ import (
 
 // Databases lists the engines that sources can have.
 func Databases() engines.List {
-	return engines.List{sqlite.Engine(), duckdb.Engine(), postgres.Engine(), mysql.Engine(), s3.Engine()}
+	return engines.List{sqlite.Engine(), duckdb.Engine(), postgres.Engine(relatives.Open), mysql.Engine(), s3.Engine()}
 }
 
 // CheckSources rejects sources that no engine opens, and settings that their engines do not have. The settings
