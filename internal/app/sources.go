@@ -28,6 +28,7 @@ import (
 	"github.com/footnotehq/footnote/source/engines"
 	"github.com/footnotehq/footnote/source/mysql"
 	"github.com/footnotehq/footnote/source/postgres"
+	"github.com/footnotehq/footnote/source/postgres/relatives"
 	"github.com/footnotehq/footnote/source/s3"
 	"github.com/footnotehq/footnote/source/snowflake"
 	"github.com/footnotehq/footnote/source/sqlite"
@@ -38,8 +39,8 @@ import (
 // Databases lists the engines that sources can have.
 func Databases() engines.List {
 	return engines.List{
-		sqlite.Engine(), duckdb.Engine(), postgres.Engine(), mysql.Engine(), s3.Engine(), clickhouse.Engine(),
-		bigquery.Engine(), snowflake.Engine(), databricks.Engine(), trino.Engine(),
+		sqlite.Engine(), duckdb.Engine(), postgres.Engine(relatives.Open), mysql.Engine(), s3.Engine(),
+		clickhouse.Engine(), bigquery.Engine(), snowflake.Engine(), databricks.Engine(), trino.Engine(),
 	}
 }
 
