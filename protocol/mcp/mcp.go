@@ -16,6 +16,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"slices"
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -80,6 +81,11 @@ func New(s Settings) *Protocol {
 //go:embed openapi.yaml
 var description []byte
 
+// metadataDescription continues description for servers with an issuer.
+//
+//go:embed metadata.yaml
+var metadataDescription []byte
+
 // Routes implements protocol.Protocol.
 func (p *Protocol) Routes(s protocol.Server) protocol.Routes {
 	p.server = s
@@ -96,6 +102,7 @@ func (p *Protocol) Routes(s protocol.Server) protocol.Routes {
 		List:    []protocol.Route{{Method: http.MethodPost, Pattern: Address, Handler: p.post, Held: true}},
 	}
 	if p.Issuer != "" {
+		routes.OpenAPI = slices.Concat(description, metadataDescription)
 		routes.Challenge = p.challenge
 		for _, pattern := range []string{metadataAddress, metadataAddress + Address} {
 			routes.List = append(routes.List, protocol.Route{

@@ -48,8 +48,8 @@ func (p *Protocol) newServer() *sdk.Server {
 	if p.Verified != nil {
 		addTool(p, s, tool{
 			name: p.Verified.Tool(), title: "Run a verified query", idempotent: true, runs: true,
-			text: "Answer a question with a query that the organisation has verified. Try it first, with the person's " +
-				"question word for word. If none answers it, the nearest ones are listed: run one by " +
+			text: "Answer a question with a query that the organisation has verified. Try it first, with the " +
+				"person's question word for word. If none answers it, the nearest ones are listed: run one by " +
 				"name only if it answers exactly what the person asks; otherwise use ask or query.",
 		}, p.verifiedQuery)
 		s.AddReceivingMiddleware(p.listPrompts)
