@@ -24,10 +24,15 @@ func (p *Protocol) newServer() *sdk.Server {
 	if p.Verified != nil {
 		offers.Prompts = &sdk.PromptCapabilities{}
 	}
-	s := sdk.NewServer(&sdk.Implementation{Name: "footnote", Title: "Footnote", Version: p.Version}, &sdk.ServerOptions{
+	o := &sdk.ServerOptions{
 		Instructions: instructions, Capabilities: offers,
 		SetCacheable: func(_ context.Context, _ sdk.Request, c *sdk.Cacheable) { c.CacheScope = "private" },
-	})
+	}
+	extend := func(*sdk.Server) {}
+	if p.Extend != nil {
+		extend = p.Extend(o)
+	}
+	s := sdk.NewServer(&sdk.Implementation{Name: "footnote", Title: "Footnote", Version: p.Version}, o)
 	addTool(p, s, tool{
 		name: "ask", title: "Ask about the data", runs: true,
 		meta: sdk.Meta{"ui": map[string]any{"resourceUri": appAddress}},
@@ -68,6 +73,7 @@ func (p *Protocol) newServer() *sdk.Server {
 		p.addTableTools(s)
 	}
 	p.addResources(s)
+	extend(s)
 	s.AddReceivingMiddleware(p.annotate)
 	return s
 }
