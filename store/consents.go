@@ -20,8 +20,8 @@ type Consents interface {
 	// ListConsents returns up to limit consents of an organisation, or of all if org is empty, with ids after a given
 	// one, in the order of ids.
 	ListConsents(ctx context.Context, org, after string, limit int) ([]Consent, error)
-	// RevokeConsent revokes a consent for good. It does nothing if it is revoked already, and returns NotFound if it does
-	// not exist.
+	// RevokeConsent revokes a consent for good. It does nothing if it is revoked already, and returns NotFound if it
+	// does not exist.
 	RevokeConsent(ctx context.Context, id string) error
 }
 

@@ -193,7 +193,8 @@ var reserved = []netip.Prefix{
 	netip.MustParsePrefix("0.0.0.0/8"), netip.MustParsePrefix("100.64.0.0/10"), netip.MustParsePrefix("192.0.0.0/24"),
 	netip.MustParsePrefix("192.0.2.0/24"), netip.MustParsePrefix("198.18.0.0/15"),
 	netip.MustParsePrefix("198.51.100.0/24"), netip.MustParsePrefix("203.0.113.0/24"),
-	netip.MustParsePrefix("240.0.0.0/4"), netip.MustParsePrefix("64:ff9b::/96"), netip.MustParsePrefix("64:ff9b:1::/48"),
+	netip.MustParsePrefix("240.0.0.0/4"), netip.MustParsePrefix("64:ff9b::/96"),
+	netip.MustParsePrefix("64:ff9b:1::/48"),
 	netip.MustParsePrefix("2001:db8::/32"), netip.MustParsePrefix("2002::/16"), netip.MustParsePrefix("fec0::/10"),
 }
 
@@ -207,7 +208,7 @@ func public(ip netip.Addr) bool {
 func (d *documents) get(ctx context.Context, id string) (Client, error) {
 	u, err := url.Parse(id)
 	if err != nil || u.Scheme != "https" && !(d.local && u.Scheme == "http") || u.Hostname() == "" || u.User != nil ||
-		u.Path == "" || u.Path == "/" || path.Clean(u.Path) != u.Path || strings.Contains(id, "#") || len(id) > maxRedirect {
+		len(u.Path) < 2 || path.Clean(u.Path) != u.Path || strings.Contains(id, "#") || len(id) > maxRedirect {
 		return Client{}, refusef(invalidClient, "A client_id that is an address must be https, with a path.")
 	}
 	d.mu.Lock()
@@ -237,8 +238,8 @@ func (d *documents) get(ctx context.Context, id string) (Client, error) {
 }
 
 func (d *documents) fetch(ctx context.Context, id string) (r registration, err error) {
-	refused := refusef(invalidClient, "The document at the client_id cannot be read. It must be JSON of at most %d bytes "+
-		"at a public address, without redirects.", maxDocument)
+	refused := refusef(invalidClient, "The document at the client_id cannot be read. It must be JSON of at most %d "+
+		"bytes at a public address, without redirects.", maxDocument)
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, id, http.NoBody)
 	if err != nil {
 		return r, refused

@@ -303,7 +303,9 @@ func TestRegister(t *testing.T) {
 		_, err := f.Register([]byte(body))
 		wantRefusal(t, body, err, code)
 	}
-	for _, good := range []string{"cursor://anysphere/callback", "com.example.app://cb", "http://[::1]:1/", "http://localhost/cb"} {
+	for _, good := range []string{
+		"cursor://anysphere/callback", "com.example.app://cb", "http://[::1]:1/", "http://localhost/cb",
+	} {
 		if _, err := f.Register([]byte(fmt.Sprintf(`{"redirect_uris":[%q]}`, good))); err != nil {
 			t.Errorf("%s: %v", good, err)
 		}
@@ -355,7 +357,8 @@ func TestDocuments(t *testing.T) {
 	f.documents, hits = newDocuments(false, f.Now), 0
 	secret := strings.Replace(srv.URL, "http://", "https://", 1)
 	for _, id := range []string{
-		srv.URL + "/good", secret + "/good", "https://localhost:1/x", "https://[::1]/x", "https://10.0.0.1/x", "https://u@a.example/x",
+		srv.URL + "/good", secret + "/good", "https://localhost:1/x", "https://[::1]/x", "https://10.0.0.1/x",
+		"https://u@a.example/x",
 	} {
 		_, err := f.Read(t.Context(), f.query("client_id", id))
 		wantRefusal(t, id, err, invalidClient)

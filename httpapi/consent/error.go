@@ -51,6 +51,7 @@ func Envelope(err error) (contentType string, body []byte) {
 	if r, ok := errors.AsType[*Refusal](err); ok {
 		code = r.Code
 	}
-	body, _ = json.Marshal(map[string]string{"error": code, "error_description": footnote.MessageOf(err)}) // cannot fail
+	// Texts can always be encoded.
+	body, _ = json.Marshal(map[string]string{"error": code, "error_description": footnote.MessageOf(err)})
 	return "application/json", body
 }

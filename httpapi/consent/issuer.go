@@ -13,6 +13,7 @@ import (
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
+	_ "embed"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
@@ -23,8 +24,13 @@ import (
 	"github.com/footnotehq/footnote"
 )
 
-// How long each lasts: a code, an access token, a consent, and the time in which a refresh token that has been exchanged
-// gives the same tokens once more.
+// OpenAPI is the part of the OpenAPI document that describes the endpoints, in YAML.
+//
+//go:embed openapi.yaml
+var OpenAPI []byte
+
+// How long each lasts: a code, an access token, a consent, and the time in which a refresh token that has been
+// exchanged gives the same tokens once more.
 const (
 	codeTime   = time.Minute
 	accessTime = 15 * time.Minute

@@ -20,11 +20,20 @@ func (g *rig) form(target string, fields url.Values) (*httptest.ResponseRecorder
 	r.Host, r.RemoteAddr = "data.example", "127.0.0.1:50000"
 	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	w := g.do(r)
+	g.described(r, w)
 	var out map[string]any
 	if err := json.Unmarshal(w.Body.Bytes(), &out); err != nil {
 		g.t.Fatalf("%s: %d %s", target, w.Code, w.Body)
 	}
 	return w, out
+}
+
+// described checks that the OpenAPI document allows a response.
+func (g *rig) described(r *http.Request, w *httptest.ResponseRecorder) {
+	g.t.Helper()
+	if err := readSpec(g.t, g).check(r, w); err != nil {
+		g.t.Errorf("%s %s: %v", r.Method, r.URL.Path, err)
+	}
 }
 
 // TestMCPSignIn follows a program from its registration to its first call, and checks what its token opens.
@@ -37,12 +46,14 @@ func TestMCPSignIn(t *testing.T) {
 		r := g.request(method, target, body)
 		r.Header.Del("Authorization")
 		w := g.do(r)
+		g.described(r, w)
 		if err := json.Unmarshal(w.Body.Bytes(), into); err != nil || w.Code >= 300 {
 			t.Fatalf("%s: %d %s", target, w.Code, w.Body)
 		}
 	}
 	var about struct{ Issuer string }
 	open("GET", "/.well-known/oauth-authorization-server", nil, &about)
+	open("GET", "/.well-known/oauth-protected-resource", nil, &struct{}{})
 	var resource struct {
 		Servers []string `json:"authorization_servers"`
 	}
@@ -67,6 +78,8 @@ func TestMCPSignIn(t *testing.T) {
 		To     string
 	}
 	g.call("GET", "/api/consent?"+query.Encode(), nil, 200, &shown)
+	page := g.request("GET", "/api/consent?"+query.Encode(), nil)
+	g.described(page, g.do(page))
 	if shown.Client.Name != "Tester" || shown.Client.Host != "" || shown.To != "https://client.example" {
 		t.Errorf("the page shows %+v", shown)
 	}
@@ -130,12 +143,27 @@ func TestMCPSignIn(t *testing.T) {
 	}
 	many := 0
 	for range 200 {
-		if w, _ := g.form("/oauth/token", fields); w.Code == http.StatusTooManyRequests {
+		r := httptest.NewRequest("POST", "/oauth/token", strings.NewReader(fields.Encode()))
+		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		if w := g.do(r); w.Code == http.StatusTooManyRequests {
 			many++
 		}
 	}
 	if many == 0 {
 		t.Error("200 requests for tokens at once were answered")
+	}
+}
+
+// TestSignInIsDescribed checks that the OpenAPI document has every route of a server that issues tokens.
+func TestSignInIsDescribed(t *testing.T) {
+	g := newRig(t, t.TempDir(), func(c *config.Config) {
+		c.MCP = config.MCP{URL: "https://data.example/mcp", SignIn: true}
+	})
+	paths := readSpec(t, g).paths
+	for pattern := range g.api.Routes() {
+		if _, ok := paths[strings.ReplaceAll(pattern, "...}", "}")]; !ok {
+			t.Errorf("%s is not described", pattern)
+		}
 	}
 }
 
