@@ -17,6 +17,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/footnotehq/footnote/knowledge/suite"
 	"github.com/footnotehq/footnote/knowledge/verified"
 )
 
@@ -185,7 +186,7 @@ func readFiles(fsys fs.FS) (map[string][]byte, error) {
 		case entry.IsDir():
 			return nil
 		}
-		if path == RecordingsFile {
+		if path == recordingsFile {
 			return nil // may be large, and is no part of what the company says
 		}
 		if !known(path) {
@@ -213,7 +214,7 @@ func skip(entry fs.DirEntry) error {
 	return nil
 }
 
-const knownNames = "it has " + GlossaryFile + ", " + ModelFile + ", " + VerifiedFolder + "/*.sql and " + TestsFolder +
+const knownNames = "it has " + GlossaryFile + ", " + ModelFile + ", " + verified.Folder + "/*.sql and " + suite.Folder +
 	"/*.yaml"
 
 // known reports whether a context has a file at a path.

@@ -24,6 +24,9 @@ import (
 	"github.com/footnotehq/footnote"
 )
 
+// Folder is the folder of the verified queries within a context.
+const Folder = "verified"
+
 // Query is a verified query.
 type Query struct {
 	File        string
