@@ -191,7 +191,7 @@ func readFiles(fsys fs.FS) (map[string][]byte, error) {
 		case entry.IsDir():
 			return nil
 		}
-		if path == RecordingsFile {
+		if path == recordingsFile {
 			return nil // may be large, and is no part of what the company says
 		}
 		if !known(path) {

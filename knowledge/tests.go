@@ -10,8 +10,8 @@ import (
 	"github.com/footnotehq/footnote/knowledge/suite"
 )
 
-// RecordingsFile has the recordings of a context's tests.
-const RecordingsFile = suite.Folder + ".recordings"
+// recordingsFile has the recordings of the tests of a context.
+const recordingsFile = suite.Folder + ".recordings"
 
 // isTest reports whether the file at a path has tests.
 func isTest(name string) bool { return path.Dir(name) == suite.Folder && path.Ext(name) == ".yaml" }
