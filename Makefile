@@ -84,7 +84,7 @@ first-answer: ## Time a fresh clone up to its first answer. COLD=1: with an empt
 	@scripts/first-answer.sh
 
 .PHONY: test-long
-test-long: static crash faults tenants conformance web-test-long ## Run the long forms of the tests; takes hours.
+test-long: static crash faults tenants conformance clickhouse web-test-long ## Run the long forms of the tests; takes hours.
 
 .PHONY: static
 static: ## Compile everything without cgo, and run the tests that differ there.
@@ -107,6 +107,10 @@ tenants: ## Check with 10,000 random operations that no organisation sees anothe
 conformance: ## Test with the AI SDK's clients, including its strictest releases, and with OpenAI's Go client.
 	$(GO) test -count=1 -tags conformance,arrow_json_stdlib ./test/aisdk
 	$(GO) test -count=1 -tags conformance,arrow_json_stdlib -run '^TestGoClient' ./test/e2e
+
+.PHONY: clickhouse
+clickhouse: ## Test ClickHouse's SQL on its engine, which is installed first: 550 MB.
+	@scripts/chdb.sh
 
 .PHONY: web-test-long
 web-test-long: build ## Measure a chart with 100,000 bars, and what moves at every width, in a real browser.
