@@ -17,6 +17,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/footnotehq/footnote/knowledge/suite"
 	"github.com/footnotehq/footnote/knowledge/verified"
 )
 
@@ -144,6 +145,8 @@ func (c *Context) With(more map[string][]byte) (*Context, error) {
 	return fromFiles(files)
 }
 
+func (c *Context) hasModel() bool { return c.files[ModelFile] != nil }
+
 // fromFiles checks the files of a folder.
 func fromFiles(files map[string][]byte) (*Context, error) {
 	var faults Faults
@@ -163,6 +166,9 @@ func fromFiles(files map[string][]byte) (*Context, error) {
 	}
 	if err := faults.err(); err != nil {
 		return nil, err
+	}
+	for _, q := range c.Verified.All() {
+		q.Needs = c.needs(q.SQL)
 	}
 	return c, nil
 }
@@ -213,7 +219,7 @@ func skip(entry fs.DirEntry) error {
 	return nil
 }
 
-const knownNames = "it has " + GlossaryFile + ", " + ModelFile + ", " + VerifiedFolder + "/*.sql and " + TestsFolder +
+const knownNames = "it has " + GlossaryFile + ", " + ModelFile + ", " + verified.Folder + "/*.sql and " + suite.Folder +
 	"/*.yaml"
 
 // known reports whether a context has a file at a path.

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -27,6 +28,8 @@ import (
 	"github.com/footnotehq/footnote/source/engines"
 	"github.com/footnotehq/footnote/source/mysql"
 	"github.com/footnotehq/footnote/source/postgres"
+	"github.com/footnotehq/footnote/source/postgres/relatives"
+	"github.com/footnotehq/footnote/source/s3"
 	"github.com/footnotehq/footnote/source/snowflake"
 	"github.com/footnotehq/footnote/source/sqlite"
 	"github.com/footnotehq/footnote/source/trino"
@@ -36,8 +39,8 @@ import (
 // Databases lists the engines that sources can have.
 func Databases() engines.List {
 	return engines.List{
-		sqlite.Engine(), duckdb.Engine(), postgres.Engine(), mysql.Engine(), clickhouse.Engine(), bigquery.Engine(),
-		snowflake.Engine(), databricks.Engine(), trino.Engine(),
+		sqlite.Engine(), duckdb.Engine(), postgres.Engine(relatives.Open), mysql.Engine(), s3.Engine(),
+		clickhouse.Engine(), bigquery.Engine(), snowflake.Engine(), databricks.Engine(), trino.Engine(),
 	}
 }
 
@@ -147,7 +150,7 @@ func openSources(ctx context.Context, c config.Config, p processes, log *slog.Lo
 			mu.Lock()
 			all[name], rowsPerUser = src, rowsPerUser || engine.RowsPerUser()
 			mu.Unlock()
-			return probeReadOnly(ctx, name, src)
+			return cmp.Or(probeReadOnly(ctx, name, src), checkTables(ctx, name, src, c.Tables[name]))
 		})
 	}
 	if err := group.Wait(); err != nil {
@@ -224,6 +227,7 @@ func openSource(ctx context.Context, c config.Config, name, where string, filter
 	if p.hiding != nil {
 		o.Hiding = p.hiding(name)
 	}
+	o.Hiding = limitTables(c.Tables[name], o.Hiding)
 	if progress != nil {
 		o.Progress = func(table string, rows int64) { progress(name, table, rows) }
 	}
@@ -242,12 +246,17 @@ func queryLimits(c config.Config) source.Limits {
 func OpenSource(ctx context.Context, c config.Config, o Options) (_ source.Source, close func() error, err error) {
 	children := newChildren(c)
 	p := children.configured()
-	if p.hiding, err = hidingOf(c); err != nil {
+	words, err := contextOf(c)
+	if err != nil {
 		return nil, nil, errors.Join(err, children.close())
 	}
+	p.hiding = hidingOf(c, words)
 	all, _, err := openSources(ctx, c, p, o.Logger, o.Progress)
 	if err != nil {
 		return nil, nil, errors.Join(err, children.close())
+	}
+	if _, err := fits(ctx, words, namesOf(c), all); err != nil {
+		return nil, nil, errors.Join(contextError(c.Context, err), all.close(), children.close())
 	}
 	return all[all.names()[0]], func() error { return errors.Join(all.close(), children.close()) }, nil
 }
