@@ -84,7 +84,7 @@ first-answer: ## Time a fresh clone up to its first answer. COLD=1: with an empt
 	@scripts/first-answer.sh
 
 .PHONY: test-long
-test-long: static crash faults tenants conformance web-test-long ## Run the long forms of the tests; takes hours.
+test-long: static crash faults tenants conformance clickhouse web-test-long ## Run the long forms of the tests; takes hours.
 
 .PHONY: static
 static: ## Compile everything without cgo, and run the tests that differ there.
@@ -108,6 +108,10 @@ conformance: ## Test with the AI SDK's clients, with OpenAI's Go client, and wit
 	$(GO) test -count=1 -tags conformance,arrow_json_stdlib ./test/aisdk
 	$(GO) test -count=1 -tags conformance,arrow_json_stdlib -run '^TestGoClient' ./test/e2e
 	scripts/conformance.sh
+
+.PHONY: clickhouse
+clickhouse: ## Test ClickHouse's SQL on its engine, which is installed first: 550 MB.
+	@scripts/chdb.sh
 
 .PHONY: web-test-long
 web-test-long: build ## Measure a chart with 100,000 bars, and what moves at every width, in a real browser.

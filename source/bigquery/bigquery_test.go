@@ -50,7 +50,7 @@ func newAccount(t *testing.T) testAccount {
 func (a testAccount) imitate(f *warehousetest.Fake) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /token", func(w http.ResponseWriter, r *http.Request) {
-		signed, err := jose.ParseSigned(r.FormValue("assertion"), []jose.SignatureAlgorithm{jose.RS256})
+		signed, err := jose.ParseSignedCompact(r.FormValue("assertion"), []jose.SignatureAlgorithm{jose.RS256})
 		if err != nil || r.FormValue("grant_type") != grantType {
 			f.Refuse("the form %v", r.Form)
 			return

@@ -89,6 +89,9 @@ func TestChDB(t *testing.T) {
 	host := startChDB(t)
 	src := openChDB(t, host, setupOf()...)
 	t.Run("Dialect", func(t *testing.T) { sourcetest.RunDialect(t, src) })
+	if err := src.Probe(t.Context()); err != nil {
+		t.Error(err)
+	}
 	for _, st := range sourcetest.Statements(t, "allowed", sourcetest.Executed) {
 		outcome, rows, err := sourcetest.Outcome(t.Context(), src, st.SQL, source.Limits{Time: 5 * time.Second})
 		if !st.Allows(outcome) {

@@ -13,7 +13,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/url"
 	"slices"
@@ -86,20 +85,13 @@ func connect(name, address string, limits source.Limits) (*service, string, erro
 	if !ok {
 		return nil, "", warehouse.Invalid(name, "it must end with the name of one database: %s", example)
 	}
-	scheme, port := "https", "8443"
-	switch a.Get("tls") {
-	case "", "true":
-	case "false":
-		scheme, port = "http", "8123"
-	default:
-		return nil, "", warehouse.Invalid(name, "its parameter tls must be true or false")
-	}
-	if p := a.Port(); p != "" {
-		port = p
+	base, err := a.Base("8443")
+	if err != nil {
+		return nil, "", warehouse.Invalid(name, "%v", err)
 	}
 	user := a.User.Username()
 	password, _ := a.User.Password()
-	client, err := warehouse.NewClient(scheme+"://"+net.JoinHostPort(a.Hostname(), port),
+	client, err := warehouse.NewClient(base,
 		func(_ context.Context, h http.Header) error {
 			h.Set("X-ClickHouse-User", user)
 			h.Set("X-ClickHouse-Key", password)

@@ -149,6 +149,9 @@ func describe(database string) warehouse.Database {
 		Path:    func(schema, table string) string { return rules.Quote(schema) + "." + rules.Quote(table) },
 		Tables:  func() string { return fmt.Sprintf(tables, own, unread, rules.String(database)) },
 		Columns: func() string { return fmt.Sprintf(columnsOf, own) },
-		Writes:  []string{"ALTER TABLE {table} DELETE WHERE 0", "INSERT INTO {table} SELECT * FROM {table} WHERE 0"},
+		Routines: func() string {
+			return "SELECT name FROM system.functions WHERE toString(origin) != 'System'"
+		},
+		Writes: []string{"ALTER TABLE {table} DELETE WHERE 0", "INSERT INTO {table} SELECT * FROM {table} WHERE 0"},
 	}
 }

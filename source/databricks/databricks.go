@@ -67,11 +67,11 @@ func connect(name, address string) (*service, error) {
 	if !ok || a.User.Username() != "token" || token == "" || a.Get("warehouse") == "" {
 		return nil, warehouse.Invalid(name, "it needs a token, a catalog, a schema and a warehouse: %s", example)
 	}
-	scheme := "https"
-	if a.Get("tls") == "false" {
-		scheme = "http"
+	base, err := a.Base("443")
+	if err != nil {
+		return nil, warehouse.Invalid(name, "%v", err)
 	}
-	client, err := warehouse.NewClient(scheme+"://"+a.Host, func(_ context.Context, h http.Header) error {
+	client, err := warehouse.NewClient(base, func(_ context.Context, h http.Header) error {
 		h.Set("Authorization", "Bearer "+token)
 		return nil
 	}, token)

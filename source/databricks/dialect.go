@@ -95,6 +95,9 @@ func describe(catalog, schema string) warehouse.Database {
 		Tables:  func() string { return fmt.Sprintf(tables, q) },
 		Columns: func() string { return fmt.Sprintf(columnsOf, q) },
 		Keys:    func() string { return fmt.Sprintf(keys, q) },
-		Writes:  []string{"DELETE FROM {table} WHERE 1 = 0"},
+		Routines: func() string {
+			return "SELECT DISTINCT routine_name FROM " + q + ".information_schema.routines"
+		},
+		Writes: []string{"DELETE FROM {table} WHERE 1 = 0"},
 	}
 }

@@ -88,6 +88,9 @@ func describe(database, schema string) warehouse.Database {
 		},
 		Tables:  func() string { return fmt.Sprintf(tables, q) },
 		Columns: func() string { return fmt.Sprintf(columnsOf, q) },
-		Writes:  []string{"DELETE FROM {table} WHERE 1 = 0"},
+		Routines: func() string {
+			return "SELECT DISTINCT FUNCTION_NAME FROM " + q + ".INFORMATION_SCHEMA.FUNCTIONS"
+		},
+		Writes: []string{"DELETE FROM {table} WHERE 1 = 0"},
 	}
 }

@@ -74,7 +74,7 @@ func imitate(key *rsa.PrivateKey) func(f *warehousetest.Fake) http.Handler {
 
 // checkToken verifies a token as the service does.
 func checkToken(key *rsa.PrivateKey, h http.Header) string {
-	signed, err := jose.ParseSigned(strings.TrimPrefix(h.Get("Authorization"), "Bearer "),
+	signed, err := jose.ParseSignedCompact(strings.TrimPrefix(h.Get("Authorization"), "Bearer "),
 		[]jose.SignatureAlgorithm{jose.RS256})
 	if err != nil || h.Get("X-Snowflake-Authorization-Token-Type") != "KEYPAIR_JWT" {
 		return "no token"

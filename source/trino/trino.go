@@ -62,15 +62,13 @@ func connect(name, address string) (*service, error) {
 	if !ok || user == "" {
 		return nil, warehouse.Invalid(name, "it needs a user, and ends with a catalog and a schema: %s", example)
 	}
-	scheme, mode := "https", a.Get("tls")
-	if mode == "false" {
-		scheme = "http"
-	} else if mode != "" && mode != "true" {
-		return nil, warehouse.Invalid(name, "its parameter tls must be true or false")
+	base, err := a.Base("443")
+	if err != nil {
+		return nil, warehouse.Invalid(name, "%v", err)
 	}
 	password, hasPassword := a.User.Password()
 	basic := base64.StdEncoding.EncodeToString([]byte(user + ":" + password))
-	client, err := warehouse.NewClient(scheme+"://"+a.Host, func(_ context.Context, h http.Header) error {
+	client, err := warehouse.NewClient(base, func(_ context.Context, h http.Header) error {
 		if hasPassword {
 			h.Set("Authorization", "Basic "+basic)
 		}

@@ -1,7 +1,9 @@
 package warehouse
 
 import (
+	"errors"
 	"fmt"
+	"net"
 	"net/url"
 	"slices"
 	"strings"
@@ -46,6 +48,23 @@ func (a Address) Get(key string) string { return a.values.Get(key) }
 func (a Address) Parts(n int) ([]string, bool) {
 	parts := strings.Split(strings.Trim(a.Path, "/"), "/")
 	return parts, len(parts) == n && !slices.Contains(parts, "") && !strings.ContainsAny(a.Path, "`\"'\\\n")
+}
+
+// Base returns the scheme and host that requests go to. The parameter tls decides between https, which is the default,
+// and http.
+func (a Address) Base(port string) (string, error) {
+	scheme := "https"
+	switch a.Get("tls") {
+	case "", "true":
+	case "false":
+		scheme = "http"
+	default:
+		return "", errors.New("its parameter tls must be true or false")
+	}
+	if a.Port() != "" {
+		port = a.Port()
+	}
+	return scheme + "://" + net.JoinHostPort(a.Hostname(), port), nil
 }
 
 // Endpoint returns where requests go: the parameter endpoint, or else https at a host.

@@ -52,7 +52,8 @@ type catalog struct {
 	index  map[string]int // of a table by its schema and name; by those in lower case, -1 if two are alike
 	paths  []string       // how each table is written
 
-	lastKey string // the foreign key read last
+	routines map[string]bool // of the database itself, in lower case
+	lastKey  string          // the foreign key read last
 }
 
 func key(schema, name string) string { return schema + "\x00" + name }
@@ -66,7 +67,7 @@ func (e *engine) catalog(ctx context.Context, after time.Time) (*catalog, error)
 	}
 	ctx, cancel := context.WithTimeout(ctx, loadTime)
 	defer cancel()
-	c := &catalog{read: time.Now(), index: map[string]int{}}
+	c := &catalog{read: time.Now(), index: map[string]int{}, routines: map[string]bool{}}
 	if err := e.load(ctx, c); err != nil {
 		return nil, err
 	}
@@ -84,6 +85,7 @@ func (e *engine) load(ctx context.Context, c *catalog) error {
 		{e.Tables, tableWidth, func(r []string) { e.takeTable(c, r) }},
 		{e.Columns, columnWidth, func(r []string) { e.takeColumn(c, &room, r) }},
 		{e.Keys, keyWidth, func(r []string) { e.takeKey(c, r) }},
+		{e.Routines, 1, func(r []string) { c.routines[strings.ToLower(r[0])] = true }},
 	} {
 		if part.sql == nil {
 			continue
@@ -229,7 +231,7 @@ type reader struct {
 }
 
 func (r *reader) options(args []any) grammar.Options {
-	return grammar.Options{Args: args, Cut: len(r.hidden) > 0, Table: r.table}
+	return grammar.Options{Args: args, Cut: len(r.hidden) > 0, Table: r.table, Routines: r.c.routines}
 }
 
 // table decides on a table. Of one with hidden columns, a statement gets a query of the others. What a view reads is

@@ -52,7 +52,7 @@ func cell(kind string, c any) any {
 	case footnote.KindTimestamp:
 		s = moment(s)
 	case footnote.KindBlob:
-		return "blob, " + strconv.Itoa(base64.StdEncoding.DecodedLen(len(strings.TrimRight(s, "=")))) + " bytes"
+		return "blob, " + strconv.Itoa(base64.RawStdEncoding.DecodedLen(len(strings.TrimRight(s, "=")))) + " bytes"
 	}
 	return strings.ToValidUTF8(s, "\uFFFD")
 }

@@ -36,6 +36,9 @@ type Database struct {
 	// Tables, Columns and Keys return statements that read the catalog. Their columns are those of tableRow, columnRow
 	// and keyRow. Keys may be nil.
 	Tables, Columns, Keys func() string
+	// Routines returns a statement that lists the names of the database's own functions; nil if no statement can call
+	// one without its schema.
+	Routines func() string
 	// Writes are statements that would write nothing even if they worked, such as DELETE FROM {table} WHERE 1 = 0.
 	Writes []string
 	// Path returns how a table is written.

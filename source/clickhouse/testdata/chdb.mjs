@@ -1,6 +1,6 @@
 // Answers a part of ClickHouse's HTTP interface with chdb, for tests only: node chdb.mjs FOLDER PORT-FILE. FOLDER has
 // node_modules/chdb. chdb is one process with one user: it runs statements one after the other, ignores who sends them,
-// and cannot stop one, so each gets a limit of time.
+// and cannot stop one, so each gets a limit of time. What the server does for readonly=1 and for rights is imitated.
 import http from "node:http";
 import fs from "node:fs";
 import os from "node:os";
@@ -22,6 +22,10 @@ const server = http.createServer(async (req, res) => {
   let sql = Buffer.concat(chunks).toString();
   const settings = [...parameters].filter(([k]) => !skipped.has(k)).map(([k, v]) => `${k}=${literal(v)}`);
   try {
+    if (sql === "SHOW GRANTS FINAL") return res.end('["GRANTS"]\n["String"]\n["GRANT SELECT ON default.* TO reader"]\n');
+    if (parameters.get("readonly") === "1" && !/^\(*\s*(select|with|explain)\b/i.test(sql)) {
+      throw new Error("Code: 164. DB::Exception: Cannot execute query in readonly mode. (READONLY)");
+    }
     const out = await inTurn(async () => {
       if (parameters.get("database")) await session.queryAsync(`USE \`${parameters.get("database")}\``);
       if (settings.length && /^(select|with|explain)\b/i.test(sql)) sql += " SETTINGS " + settings.join(", ");

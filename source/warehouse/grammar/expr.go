@@ -79,18 +79,15 @@ func (p *parser) members() {
 		n++
 	}
 	if p.d.InReadsTable && p.isName(n) {
+		brackets := n > 0
 		for n++; p.signAt(n, "."); n += 2 {
 		}
-		if !p.signAt(n, "(") && !p.signAt(n, ",") && !p.isOperator(n) {
+		ends := p.signAt(n, ")") || p.ahead(n).low == "as"
+		if brackets && ends || !brackets && !p.signAt(n, "(") {
 			p.refuse("IN with a single name may read a table. Write x IN (SELECT … FROM …), or x = y.")
 		}
 	}
 	p.operand()
-}
-
-func (p *parser) isOperator(n int) bool {
-	t := p.ahead(n)
-	return t.kind == sign && (operatorSigns[t.value] || t.value == "[" || t.value == "::")
 }
 
 // operand reads one operand with what precedes and follows it.
@@ -187,7 +184,9 @@ func (p *parser) array() {
 }
 
 // calledKeywords are the keywords that are also functions.
-var calledKeywords = map[string]bool{"left": true, "right": true, "like": true, "all": true}
+var calledKeywords = map[string]bool{
+	"left": true, "right": true, "like": true, "ilike": true, "rlike": true, "all": true, "and": true, "or": true,
+}
 
 // keyword reads what begins with a word: a construct of its own, a call or a name.
 func (p *parser) keyword() {
@@ -341,7 +340,7 @@ func (p *parser) typePart() {
 // call reads the call of a function behind its name.
 func (p *parser) call(written, value string) {
 	low := source.Lower(value)
-	if p.err == nil && !p.d.Function(low) {
+	if p.err == nil && (!p.d.Function(low) || p.Routines[low]) {
 		p.refuse("The function %.60s is not allowed: it is not among the harmless ones.", value)
 	}
 	p.emit(written)
@@ -391,6 +390,10 @@ func (p *parser) arguments() {
 			p.expression()
 		}
 		_ = p.take("ignore", "nulls") || p.take("respect", "nulls")
+		if p.take("on", "overflow") {
+			_ = p.choose("error", "truncate") && p.literal()
+			_ = p.choose("with", "without") && p.take("count")
+		}
 		if p.isWord("having") && (p.ahead(1).low == "max" || p.ahead(1).low == "min") {
 			p.need("having")
 			_ = p.choose("max", "min")

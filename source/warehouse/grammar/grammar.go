@@ -29,7 +29,7 @@ type Dialect struct {
 	Backslash    bool   // a backslash escapes in strings
 	RawStrings   bool   // r'…' is a string without escapes
 	HashComments bool   // # begins a comment
-	DottedNames  bool   // `a.b.c` is a table with its schema
+	DottedNames  bool   // `a.b.c` is a table with its schema, and in FROM t, t.x the latter is an array of t
 	InReadsTable bool   // x IN name reads the table of that name
 	// Function returns whether a function, in lower case, is harmless; TableFunctions are those in FROM.
 	Function       func(name string) bool
@@ -42,6 +42,8 @@ type Dialect struct {
 type Options struct {
 	Args []any // the values of $1, $2, …
 	Cut  bool  // tables may be replaced by queries
+	// Routines are functions of the database's own, in lower case, which may have the names of harmless ones.
+	Routines map[string]bool
 	// Table returns how a table or view is written. The path has one to three names. Names of common table expressions
 	// never get here.
 	Table func(path []string) (Table, error)
@@ -68,7 +70,7 @@ func (d *Dialect) Read(statement string, o Options) (Statement, error) {
 	if err != nil {
 		return Statement{}, err
 	}
-	p := &parser{d: d, Options: o, text: statement, tokens: tokens, used: map[int]bool{}}
+	p := &parser{d: d, Options: o, text: statement, tokens: tokens, used: map[int]bool{}, aliases: map[string]bool{}}
 	explain := p.take("explain")
 	if explain && o.Cut {
 		p.refuse("Some columns are hidden here, so plans are not available. Use SELECT.")
@@ -124,6 +126,7 @@ type parser struct {
 	reason   error
 	tables   []string
 	used     map[int]bool        // arguments
+	aliases  map[string]bool     // of the tables of a FROM, in lower case
 	scopes   []map[string]string // names of common table expressions in lower case, and as they are written
 	renamed  int
 }

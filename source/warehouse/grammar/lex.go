@@ -127,10 +127,9 @@ func (l *lexer) next() error {
 	case isNameByte(c):
 		l.skip(isNameByte)
 		l.add(word, from, l.text[from:l.at])
-		for _, r := range l.text[from:l.at] {
-			if r > unicode.MaxASCII && !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r) {
-				return source.Refusef("The character %U cannot be part of a name without quotes.", r)
-			}
+		if i := strings.IndexFunc(l.text[from:l.at], func(r rune) bool { return r > unicode.MaxASCII }); i >= 0 {
+			// Some servers take ſ for an S when they look for keywords.
+			return source.Refusef("A name with other letters than A to Z must be in quotes: %.40s", l.text[from:])
 		}
 		return nil
 	}
@@ -204,7 +203,7 @@ func escape(b *strings.Builder, c byte) error {
 func (l *lexer) number() error {
 	from := l.at
 	l.skip(isDigit)
-	tuple := from > 0 && l.text[from-1] == '.' && l.afterDot()
+	tuple := from > 0 && l.text[from-1] == '.' && l.afterSign(".") || l.project()
 	if !tuple && l.at < len(l.text) && l.text[l.at] == '.' {
 		l.at++
 		l.skip(isDigit)
@@ -225,7 +224,15 @@ func (l *lexer) number() error {
 	return nil
 }
 
-func (l *lexer) afterDot() bool { return len(l.tokens) > 0 && l.tokens[len(l.tokens)-1].value == "." }
+func (l *lexer) afterSign(s string) bool {
+	return len(l.tokens) > 0 && l.tokens[len(l.tokens)-1].value == s
+}
+
+// project reports whether digits end the name of a project: my-project-123.dataset.
+func (l *lexer) project() bool {
+	return l.d.DottedNames && l.afterSign("-") && l.at+1 < len(l.text) && l.text[l.at] == '.' &&
+		isNameByte(l.text[l.at+1]) && !isDigit(l.text[l.at+1])
+}
 
 func (l *lexer) sign() error {
 	from := l.at

@@ -14,6 +14,7 @@ func (p *parser) query() {
 		p.operandQuery()
 		for p.choose("union", "except", "intersect", "minus") {
 			_ = p.choose("all", "distinct")
+			p.take("by", "name")
 			p.operandQuery()
 		}
 		p.orderBy()
@@ -89,6 +90,9 @@ func (p *parser) operandQuery() {
 
 // selection reads a select behind its first word. Its clauses come in an order that the server checks.
 func (p *parser) selection() {
+	outer := p.aliases
+	p.aliases = map[string]bool{} // what encloses a select, or is beside it, may not be visible in it
+	defer func() { p.aliases = outer }()
 	if p.choose("all", "distinct") && p.take("on") {
 		p.brackets()
 	}
@@ -264,6 +268,9 @@ func (p *parser) join() bool {
 		return true
 	}
 	p.factor()
+	if p.take("match_condition") {
+		p.brackets()
+	}
 	for p.choose("on", "using") {
 		p.list(p.expression)
 	}
@@ -326,6 +333,7 @@ func (p *parser) startsQuery() bool {
 func (p *parser) tableAlias() bool {
 	ok := p.alias()
 	if ok {
+		p.aliases[strings.ToLower(p.tokens[p.at-1].value)] = true
 		p.columns()
 	}
 	return ok
@@ -368,6 +376,9 @@ func (p *parser) sample() {
 		p.literal()
 		_ = p.choose("percent", "rows")
 	})
+	if p.choose("seed", "repeatable") {
+		p.brackets()
+	}
 }
 
 // tableFunction reads a call of a function that returns rows.
@@ -385,6 +396,7 @@ func (p *parser) table() {
 	written, value := p.identifier()
 	path := []string{value}
 	if p.d.DottedNames {
+		value = p.dashed(value)
 		path = strings.Split(value, ".")
 	}
 	for p.isSign(".") {
@@ -403,6 +415,11 @@ func (p *parser) table() {
 		p.aliasOr(written, cte != written)
 		return
 	}
+	if p.d.DottedNames && len(path) > 1 && p.aliases[strings.ToLower(path[0])] {
+		p.emit(strings.Join(path, "."))
+		p.aliasOr(written, false)
+		return
+	}
 	t, err := p.Table(path)
 	if err != nil {
 		p.err = err
@@ -415,10 +432,23 @@ func (p *parser) table() {
 	p.aliasOr(written, t.Query || t.Name != path[len(path)-1])
 }
 
+// dashed reads the rest of the name of a project without quotes, such as my-project.
+func (p *parser) dashed(value string) string {
+	for p.isSign("-") && p.peek().from == p.tokens[p.at-1].to && p.ahead(1).from == p.peek().to &&
+		(p.ahead(1).kind == word || p.ahead(1).kind == number) {
+		p.next()
+		value += "-" + p.next().value
+	}
+	return value
+}
+
 // aliasOr reads the alias of a table, or writes one if it needs one, and what may follow.
 func (p *parser) aliasOr(written string, needed bool) {
-	if !p.tableAlias() && needed {
-		p.emit("AS", written)
+	if !p.tableAlias() {
+		p.aliases[strings.ToLower(strings.Trim(written, string(p.d.NameQuote)))] = true
+		if needed {
+			p.emit("AS", written)
+		}
 	}
 	p.modifiers()
 }

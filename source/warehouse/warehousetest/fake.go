@@ -180,6 +180,8 @@ func (f *Fake) answer(s *Statement) {
 			{home, "customers", "pk", "PRIMARY", "id", "", "", ""},
 			{home, "orders", "fk", "FOREIGN", "customer_id", home, "customers", "id"},
 		})
+	case is(f.db.Routines):
+		texts(s, [][]string{{"INITCAP"}})
 	default:
 		f.data(s)
 	}
