@@ -57,14 +57,18 @@ func parseAddress(text string) (a address, err error) {
 	if strings.ContainsAny(a.pattern, "?[]\\\x00") {
 		return a, errors.New("of patterns, only * and ** are supported")
 	}
+	return a, a.setParameters(query)
+}
+
+func (a *address) setParameters(query string) error {
 	values, err := url.ParseQuery(query)
 	if err != nil {
-		return a, errors.New("its parameters cannot be read")
+		return errors.New("its parameters cannot be read")
 	}
 	endpoint, insecure := "", false
 	for name, list := range values {
 		if len(list) != 1 || list[0] == "" {
-			return a, errors.New("it has the parameter " + name + " twice, or without a value")
+			return errors.New("it has the parameter " + name + " twice, or without a value")
 		}
 		v, bad := list[0], error(nil)
 		switch name {
@@ -81,17 +85,17 @@ func parseAddress(text string) (a address, err error) {
 		case "insecure":
 			insecure, bad = strconv.ParseBool(v)
 		default:
-			return a, errors.New("it has the parameter " + name + " that is unknown; known are endpoint, region, " +
+			return errors.New("it has the parameter " + name + " that is unknown; known are endpoint, region, " +
 				"columns, refresh, max_bytes and insecure")
 		}
 		if bad != nil {
-			return a, errors.New("its parameter " + name + " cannot be read")
+			return errors.New("its parameter " + name + " cannot be read")
 		}
 	}
 	if a.refresh < time.Second || a.maxBytes < 1 {
-		return a, errors.New("its parameters refresh and max_bytes must be at least 1s and 1")
+		return errors.New("its parameters refresh and max_bytes must be at least 1s and 1")
 	}
-	return a, a.setEndpoint(endpoint, insecure)
+	return a.setEndpoint(endpoint, insecure)
 }
 
 // setEndpoint sets where requests go. Without an endpoint, they go to Amazon.

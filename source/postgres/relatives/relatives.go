@@ -13,6 +13,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -191,8 +192,10 @@ func (s *service) Excess(ctx context.Context) ([]string, error) {
 
 // Run implements warehouse.Service. Every statement has a transaction of its own, which is rolled back.
 func (s *service) Run(ctx context.Context, st warehouse.Statement, to warehouse.Sink) error {
-	if !st.Own && s.kind != nil && s.kind.noBackslash && strings.Contains(st.SQL, `\`) {
-		return source.Refusef("A backslash is not allowed here: the server may read it in another way. Use chr(92).")
+	if !st.Own {
+		if err := s.admit(st.SQL); err != nil {
+			return err
+		}
 	}
 	limit := ownTime
 	if end, ok := ctx.Deadline(); ok {
@@ -217,6 +220,20 @@ func (s *service) Run(ctx context.Context, st warehouse.Statement, to warehouse.
 		return s.explain(ctx, err)
 	}
 	return s.explain(ctx, r.query(ctx, st.SQL, to))
+}
+
+// nameTypes matches the types that turn numbers into names of the server's users and functions.
+var nameTypes = regexp.MustCompile(`(?i)\b(reg(role|proc|procedure|oper|operator|class|namespace|type)|aclitem)\b`)
+
+// admit checks what the gate does not: it knows no types, and takes backslashes for characters.
+func (s *service) admit(sql string) error {
+	if s.kind.noBackslash && strings.Contains(sql, `\`) {
+		return source.Refusef("A backslash is not allowed here: the server may read it in another way. Use chr(92).")
+	}
+	if typ := nameTypes.FindString(sql); typ != "" {
+		return source.Refusef("The type %s is not allowed: it reveals names of the server's own.", typ)
+	}
+	return nil
 }
 
 // callerError is an error of the caller's, which is returned unchanged.

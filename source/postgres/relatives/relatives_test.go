@@ -102,6 +102,40 @@ func TestRelatives(t *testing.T) {
 	}
 }
 
+// TestHostileStatements runs the statements that must not pass Postgres's gate. None of them runs, and none changes
+// anything.
+func TestHostileStatements(t *testing.T) {
+	address := imitate(t, cockroach)
+	src := open(t, address, engines.Options{})
+	admin, err := pgx.Connect(t.Context(), strings.Replace(address, "reader@", "footnote@", 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer admin.Close(context.Background())
+	snapshot := func() (all string) {
+		if err := admin.QueryRow(t.Context(), "SELECT concat_ws(' ', (SELECT string_agg(c::text, ';' ORDER BY id) "+
+			"FROM customers c), (SELECT string_agg(o::text, ';' ORDER BY id) FROM orders o), (SELECT count(*) FROM "+
+			"pg_class), (SELECT count(*) FROM pg_proc), (SELECT count(*) FROM pg_roles), (SELECT count(*) FROM "+
+			"pg_largeobject_metadata))").Scan(&all); err != nil {
+			t.Fatal(err)
+		}
+		return all
+	}
+	before := snapshot()
+	t.Chdir("..")
+	hostile := sourcetest.Statements(t, "hostile", sourcetest.Refused)
+	for _, st := range hostile {
+		outcome, _, err := sourcetest.Outcome(t.Context(), src, st.SQL, source.Limits{Time: 5 * time.Second})
+		if outcome == sourcetest.Executed && !st.Allows(outcome) {
+			t.Errorf("%s: %s (%v)\n%.300s", st.Name, outcome, err, st.SQL)
+		}
+	}
+	if after := snapshot(); after != before {
+		t.Errorf("something changed.\nbefore: %s\nafter: %s", before, after)
+	}
+	t.Logf("%d hostile statements", len(hostile))
+}
+
 // TestPostgresIsNoRelative leaves Postgres to its own source.
 func TestPostgresIsNoRelative(t *testing.T) {
 	src, err := Open(t.Context(), "shop", pgtest.Reader(t), engines.Options{})
