@@ -167,6 +167,7 @@ type Server struct {
 	tally          tally
 	conns          connections
 	views          views
+	exports        exports
 	draining       atomic.Bool
 }
 

@@ -22,6 +22,10 @@ type Data interface {
 	// Query runs one statement, with the same gate and limits as the agent's queries. It returns
 	// InvalidRequest, with the reason, for a statement that is refused or fails.
 	Query(ctx context.Context, p footnote.Principal, source, sql string) (footnote.Result, time.Duration, error)
+	// Export runs one statement like Query, without its limits of rows and bytes, and calls each for every row. It
+	// returns a note about rows that were left out, or "".
+	Export(ctx context.Context, p footnote.Principal, source, sql string, each func(row []any) error) (note string,
+		err error)
 	Calculations
 	// Suggest returns questions that were tested and have an answer.
 	Suggest(ctx context.Context, p footnote.Principal, source string, n int) ([]string, error)
