@@ -143,6 +143,8 @@ const (
 type ApprovalAsked struct {
 	ApprovalID string `json:"approval_id"`
 	CallID     string `json:"call_id"`
+	// Reason is why a person must approve the call, although its tool needs no approval: it would read too much.
+	Reason string `json:"reason,omitempty"`
 }
 
 // ApprovalGiven records the person's decision.

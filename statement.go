@@ -17,6 +17,7 @@ type Statement struct {
 	Tables    []string `json:"tables,omitempty"`
 	Columns   []string `json:"columns,omitempty"`    // of its result
 	RowCount  int      `json:"row_count,omitempty"`  // rows read, even if it failed afterwards
+	Estimate  string   `json:"estimate,omitempty"`   // what the database expected it to read, in words
 	InBrowser bool     `json:"in_browser,omitempty"` // it ran in the user's page, according to that page
 }
 

@@ -129,6 +129,8 @@ func (r *run) plan(c openCall) plan {
 		p.refusal = "The tool " + p.spec.Name + " may not be used here."
 	case decided && !decision.Approved:
 		p.refusal, p.declined = declined(decision.Reason), true
+	case r.s.costly[c.ID] && !decided:
+		p.wait = true
 	case verdict == Ask && !decided && !r.s.isAlways(p.spec.Name):
 		p.ask = !r.s.asked[c.ID]
 		p.wait = !p.ask
@@ -252,6 +254,7 @@ func (p plan) concurrent() bool { return !p.ask && (p.refusal != "" || p.spec.Re
 // outcome holds the result of one call.
 type outcome struct {
 	result footnote.ToolResult
+	ask    *footnote.ApprovalAsked // instead of a result: a person must approve the call
 	rows   *footnote.Result
 	blobs  map[footnote.Digest][]byte
 	price  int64 // promised for the call until its result is put
@@ -307,9 +310,12 @@ func (r *run) runGroup(plans []plan) error {
 
 // keepResult puts a result and keeps its rows for the footnotes.
 func (r *run) keepResult(o outcome) {
-	if o.price > 0 {
+	switch {
+	case o.ask != nil:
+		r.put(nil, *o.ask)
+	case o.price > 0:
 		r.keepPricedResult(o)
-	} else {
+	default:
 		r.put(o.blobs, o.result)
 	}
 	if o.rows != nil && o.result.Result != nil {

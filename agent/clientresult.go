@@ -496,7 +496,7 @@ func (r *run) decided(t Turn) []footnote.Body {
 			ApprovalID: approvalID(a.CallID), CallID: a.CallID, Approved: a.Approved, Reason: a.Reason,
 			User: t.Principal.User,
 		}
-		if a.Always && a.Approved {
+		if a.Always && a.Approved && !r.s.costly[a.CallID] { // each costly call is decided by itself
 			given.Always, given.Tool = true, tool
 		}
 		bodies = append(bodies, given)
@@ -507,11 +507,11 @@ func (r *run) decided(t Turn) []footnote.Body {
 	for _, a := range t.Approvals {
 		tool := r.toolName(a.CallID)
 		give(a, tool)
-		if !a.Always || !a.Approved {
+		if !a.Always || !a.Approved || r.s.costly[a.CallID] {
 			continue
 		}
 		for _, c := range r.s.waiting() {
-			if r.s.asked[c.ID] && !done[c.ID] && r.toolName(c.ID) == tool {
+			if r.s.asked[c.ID] && !r.s.costly[c.ID] && !done[c.ID] && r.toolName(c.ID) == tool {
 				give(Approval{CallID: c.ID, Approved: true}, "")
 			}
 		}

@@ -39,6 +39,7 @@ type state struct {
 	calls             []openCall
 	approvals         map[string]footnote.ApprovalGiven // by call id
 	asked             map[string]bool                   // call ids that need an approval
+	costly            map[string]bool                   // those of them whose statement would read too much
 	results           map[string]footnote.ToolResult    // by call id
 	always            map[string]int64                  // always approved tools, with the event of the approval
 	stored            []footnote.StoredResult           // without rewound ones
@@ -119,6 +120,9 @@ func (s *state) apply(ev footnote.Event) {
 		s.replied(b)
 	case footnote.ApprovalAsked:
 		put(&s.asked, b.CallID, true)
+		if b.Reason != "" {
+			put(&s.costly, b.CallID, true)
+		}
 	case footnote.ApprovalGiven:
 		put(&s.approvals, b.CallID, b)
 		if b.Always && b.Approved && b.Tool != "" {

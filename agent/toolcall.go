@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/footnotehq/footnote"
@@ -37,6 +38,10 @@ type execution struct {
 	// broke is the outcome for statements that have none, because the tool broke or took too long. It is empty before
 	// the tool is called and after it has answered.
 	broke string
+
+	mu    sync.Mutex // guards below
+	price int64      // promised for the call, in millionths of a US dollar
+	ended bool       // nothing more can be paid for
 }
 
 // call runs one call, or refuses it. A panic is an error of this run alone.
@@ -59,20 +64,26 @@ func (r *run) call(p plan) (o outcome) {
 		o = outcome{err: fmt.Errorf("call of %s panicked: %v", p.spec.Name, panicked)}
 	}, "tool", p.spec.Name)
 	res := footnote.ToolResult{CallID: p.call.ID, Name: p.call.Name, By: "server"}
-	cost, err := r.price(p)
-	if err != nil {
+	if err := r.pay(c, r.e.opts.Budget.ToolPrice(p.spec.Name)); err != nil {
 		return r.unpaid(res, p.call, err)
 	}
 	settled := false
 	defer func() {
-		if !settled && cost > 0 {
+		if cost := c.total(); !settled && cost > 0 {
 			r.budget.callBroke(cost)
 		}
 	}()
 	var ctx context.Context
 	ctx, c.ran = footnote.WithStatements(r.ctx)
-	out, err := r.callDuringOutage(ctx, c)
-	took := r.e.opts.Now().Sub(begun)
+	allowance := r.allowance(c)
+	out, err := r.callDuringOutage(footnote.WithAllowance(ctx, allowance), c)
+	cost, took := c.total(), r.e.opts.Now().Sub(begun)
+	if reason := allowance.Reason(); reason != "" && allowance.CanAsk && cost == 0 && err == nil {
+		r.e.opts.Metrics.ToolEnded(p.spec.Name, "asked", took)
+		r.log.Info("a statement needs approval", "tool", p.spec.Name, "reason", reason)
+		ask := footnote.ApprovalAsked{ApprovalID: approvalID(p.call.ID), CallID: p.call.ID, Reason: reason}
+		return outcome{ask: &ask}
+	}
 	if err != nil {
 		r.e.opts.Metrics.ToolEnded(p.spec.Name, "broken", took)
 		return outcome{err: err}
@@ -109,35 +120,70 @@ func (r *run) refusedCall(p plan) outcome {
 	return outcome{result: res}
 }
 
-// price reserves the price of a call, in addition to the cost of the closing call. The price of a call that breaks
-// counts at the end of the run, because the call may have been made.
-func (r *run) price(p plan) (int64, error) {
-	cost := r.e.opts.Budget.ToolPrice(p.spec.Name)
-	if cost <= 0 {
-		return 0, nil
+// allowance returns the allowance of a call. A person is asked only for calls that can be made twice: the first time
+// shows what the call would read.
+func (r *run) allowance(c *execution) *footnote.Allowance {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return &footnote.Allowance{
+		CanAsk:  !r.s.started.Unattended && c.spec.ReadOnly,
+		Given:   r.s.approvals[c.call.ID].Approved,
+		Reserve: func(_ context.Context, microUSD int64) error { return r.pay(c, microUSD) },
 	}
-	r.budget.mu.Lock() // before r.mu, as in keepPriced
+}
+
+var errCallEnded = errors.New("the call has ended")
+
+// pay promises money for a call, in addition to the cost of the closing call. What a call that breaks was promised
+// counts at the end of the run, because the call may have been made.
+func (r *run) pay(c *execution, cost int64) error {
+	if cost <= 0 {
+		return nil
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.ended {
+		return errCallEnded
+	}
+	err := r.promise(cost)
+	if err == nil {
+		c.price += cost
+	}
+	return err
+}
+
+// total ends the payments of a call, and returns their sum.
+func (c *execution) total() int64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.ended = true
+	return c.price
+}
+
+// promise reserves money for a call.
+func (r *run) promise(cost int64) error {
+	r.budget.mu.Lock() // before r.mu, as in keepPricedResult
 	defer r.budget.mu.Unlock()
 	r.mu.Lock()
 	left, c := r.left(), r.spending()
 	r.mu.Unlock()
 	promised := r.budget.promised + r.budget.maybeSpent + cost
 	if promised+r.budget.closingCost > left {
-		return 0, footnote.Errorf(footnote.BudgetExceeded, "The rest of the budget of this question does not cover it.")
+		return footnote.Errorf(footnote.BudgetExceeded, "The rest of the budget of this question does not cover it.")
 	}
 	if err := r.w.flush(); err != nil { // the store must know what the run has spent
-		return 0, err
+		return err
 	}
 	c.Max.MicroUSD, c.Lost.MicroUSD, c.Wait = promised+r.budget.closingCost, promised, false
 	c.Enough = c.Max
 	h, err := r.reserve(c)
 	if err != nil {
 		r.budget.unknown = r.budget.unknown || footnote.CodeOf(err) != footnote.BudgetExceeded // it may have been made
-		return 0, err
+		return err
 	}
 	r.budget.reservation = h
 	r.budget.promised += cost
-	return cost, nil
+	return nil
 }
 
 // callBroke records the price of a call that broke and may have been made.

@@ -252,6 +252,11 @@ type Limits struct {
 	LoadMemory  int64         `yaml:"load_memory" must:"134217728 or more"` // of one child process that loads files
 	ChildMemory int64         `yaml:"child_memory"`                         // of all child processes together; 0: half of the machine's memory
 
+	Estimate Estimate `yaml:"estimate"`
+
+	ExportTime time.Duration `yaml:"export_time" must:"1s to 24h"` // of all rows of a result
+	ExportRows int           `yaml:"export_rows" must:"1 to 1000000000"`
+
 	Streams        int `yaml:"streams" must:"0 to 1000000"`          // open answers and event streams; 0: derived from the open-file limit
 	StreamsPerUser int `yaml:"streams_per_user" must:"0 to 1000000"` // per user; 0: a quarter of streams
 
@@ -262,6 +267,14 @@ type Limits struct {
 	ToolPrices map[string]float64   `yaml:"tool_prices"` // per call, in US dollars
 	BudgetWait time.Duration        `yaml:"budget_wait"` // for money reserved by other runs; 0: do not wait
 	Replicas   int                  `yaml:"replicas"`    // servers dividing the request limits while Redis is down
+}
+
+// Estimate limits what a statement may read according to its database, before it runs. 0: no limit.
+type Estimate struct {
+	Rows  int64   `yaml:"rows" must:"0 or more"`
+	Bytes int64   `yaml:"bytes" must:"0 or more"`
+	USD   float64 `yaml:"usd" must:"0 to 10000"`
+	Then  string  `yaml:"then" must:"approve or refuse"` // what happens to a statement above a limit
 }
 
 // Tools configures which tools may be used, by name or glob. Deny wins.
@@ -371,6 +384,8 @@ func Default() Config {
 		Limits: Limits{
 			QueryTime: 30 * time.Second, QueryRows: 10_000, QueryBytes: 5 << 20, QueryMemory: 512 << 20,
 			LoadMemory: 1 << 30, BudgetWait: 20 * time.Second, Replicas: 1,
+			Estimate:   Estimate{Then: "approve"},
+			ExportTime: 10 * time.Minute, ExportRows: 100_000_000,
 		},
 		LogOutput: "stdout", LogFile: "audit.jsonl", LogLevel: "info", OnDisconnect: agent.Cancel,
 		StoredOnDisconnect: agent.Continue, OnBusy: "reject", MaxEvents: 20_000,

@@ -44,12 +44,13 @@ func Status(c footnote.Code) int {
 func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	sc := scopeOf(r.Context())
 	sc.err = err
-	if rec, ok := w.(*recorder); ok && rec.status != 0 {
-		sc.aborted = true
+	rec, ok := w.(*recorder)
+	sc.aborted = ok && rec.status != 0
+	if r.Context().Err() != nil && (sc.aborted || errors.Is(err, context.Canceled)) {
+		sc.outcome, sc.err = "client left", nil
 		return
 	}
-	if errors.Is(err, context.Canceled) && r.Context().Err() != nil {
-		sc.outcome, sc.err = "client left", nil
+	if sc.aborted {
 		return
 	}
 	status := Status(footnote.CodeOf(err))

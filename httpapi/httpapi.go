@@ -180,6 +180,7 @@ type Server struct {
 	conns          connections
 	strangers      *rate.Limiter // of requests without a key that read or write the store
 	views          views
+	exports        exports
 	draining       atomic.Bool
 }
 

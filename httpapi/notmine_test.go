@@ -62,6 +62,8 @@ func TestForeignIDsLookUnknown(t *testing.T) {
 			`{"path":"a","digest":"x"}`,
 		"GET /api/results/{id}":          "/api/results/ID.r1",
 		"HEAD /api/results/{id}":         "/api/results/ID.r1",
+		"GET /api/results/{id}/export":   "/api/results/ID.r1/export",
+		"HEAD /api/results/{id}/export":  "/api/results/ID.r1/export",
 		"GET /api/results/{id}/origins":  "/api/results/ID.r1/origins",
 		"HEAD /api/results/{id}/origins": "/api/results/ID.r1/origins",
 		"GET /api/chat/{id}":             "/api/chat/ID",

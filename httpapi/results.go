@@ -23,6 +23,7 @@ import (
 
 func (s *Server) resultRoutes() {
 	s.Handle("/api/results/{id}", protocol.Native, get(s.getResult))
+	s.Handle("/api/results/{id}/export", protocol.Native, get(s.exportAll))
 	s.Handle("/api/results/{id}/origins", protocol.Native, get(s.withSlot(s.getOrigins)))
 }
 
@@ -217,10 +218,9 @@ func (s *Server) page(ctx context.Context, stream string, res footnote.StoredRes
 
 // download sends rows as a file. A header says how many texts a spreadsheet would have executed.
 func (s *Server) download(w http.ResponseWriter, r *http.Request, name string, t export.Table) error {
-	format, ok := export.Formats()[name]
-	if !ok {
-		return footnote.Invalidf("format must be one of %s.",
-			strings.Join(slices.Sorted(maps.Keys(export.Formats())), ", "))
+	format, err := formatOf(name)
+	if err != nil {
+		return err
 	}
 	h := w.Header()
 	switch keep := r.URL.Query().Get("formulas"); {
@@ -248,6 +248,16 @@ func (s *Server) download(w http.ResponseWriter, r *http.Request, name string, t
 		return err
 	}
 	return out.Flush()
+}
+
+// formatOf returns the file format with a name.
+func formatOf(name string) (export.Format, error) {
+	format, ok := export.Formats()[name]
+	if !ok {
+		return format, footnote.Invalidf("format must be one of %s.",
+			strings.Join(slices.Sorted(maps.Keys(export.Formats())), ", "))
+	}
+	return format, nil
 }
 
 // maxName is the maximum number of characters of a download's name.

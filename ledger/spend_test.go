@@ -394,6 +394,36 @@ func TestToolPrice(t *testing.T) {
 	})
 }
 
+// TestStatementPrice checks that what a database bills for a statement counts into the budgets, and that a statement
+// that the budget does not cover is not run.
+func TestStatementPrice(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		log := sqlitetest.New(t)
+		ran := 0
+		tl := agenttest.NewTool(tool.Spec{Name: "run_query", ReadOnly: true},
+			func(ctx context.Context, _ tool.Call) (tool.Output, error) {
+				if err := footnote.AllowanceOf(ctx).Pay(ctx, 50_000); err != nil {
+					return tool.Fail(footnote.MessageOf(err)), nil
+				}
+				ran++
+				return tool.Output{Content: "42"}, nil
+			})
+		model := agenttest.Script(agenttest.Call("a", "run_query", `{}`), agenttest.Call("b", "run_query", `{}`),
+			agenttest.Say("42."))
+		e := engine(t, log, model, ledger.Allowance{PerConversation: 80_000},
+			func(a *agent.Assistant, _ *agent.Options, _ *ledger.Options) { a.Tools = []tool.Tool{tl} })
+		conversation, end, err := ask(t.Context(), e, ada)
+		if f, ok := end.(footnote.RunFinished); err != nil || !ok || f.Cost.MicroUSD != 50_000 || ran != 1 {
+			t.Fatalf("%+v after %d statements, %v", end, ran, err)
+		}
+		b, _, err := log.Balances(t.Context(), "acme", "ada", conversation)
+		if err != nil || b[footnote.PerConversation].Spent.MicroUSD != 50_000 {
+			t.Errorf("%+v, %v", b[footnote.PerConversation], err)
+		}
+		audit(t, log)
+	})
+}
+
 // TestConcurrentToolPrices checks that if the process dies after one of two calls with a price has ended, the price of
 // the other is still charged, and the one that ended is not charged again.
 func TestConcurrentToolPrices(t *testing.T) {

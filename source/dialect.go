@@ -61,6 +61,8 @@ type Dialect struct {
 	// SameBytes is the condition that the texts x, a column, and y, an argument, have the same bytes. Without it, no
 	// searched table can be limited to an organisation's rows.
 	SameBytes Expr
+
+	Plans *Plans // how to estimate what a statement reads; nil: the engine does not tell
 }
 
 // Part is a part of a date that comes again, as it is shown, and what puts it in order.

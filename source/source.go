@@ -49,6 +49,17 @@ type Query struct {
 	// Own means that the program wrote the statement, not the caller. Errors then must not repeat names in it that are
 	// hidden from the caller.
 	Own bool
+	// Export means that all rows go to a file: the time, rows and bytes of Limits may then exceed the source's own.
+	Export bool
+}
+
+// Within returns the limits of the query for a source with the limits outer.
+func (q Query) Within(outer Limits) Limits {
+	l := q.Limits.Within(outer)
+	if q.Export {
+		l.Time, l.Rows, l.Bytes = max(l.Time, q.Limits.Time), max(l.Rows, q.Limits.Rows), max(l.Bytes, q.Limits.Bytes)
+	}
+	return l
 }
 
 // TableFile is a table in a file that export.Load wrote.
@@ -142,6 +153,8 @@ type Summary struct {
 	// statement failed afterwards.
 	Tables  []string
 	Elapsed time.Duration
+	// Estimate is what the engine expected the statement to read, as text; empty if it was not asked or cannot tell.
+	Estimate string
 }
 
 // The kinds of Error.
@@ -294,21 +307,28 @@ func Listed(names iter.Seq[string]) string {
 // context.
 func Collect(ctx context.Context, s Source, q Query) (footnote.Result, Summary, error) {
 	var rows [][]any
-	ended := footnote.BeginStatement(ctx, footnote.Statement{SQL: q.SQL})
-	sum, err := s.Query(ctx, q, func(row []any) error {
+	sum, err := Stream(ctx, s, q, func(row []any) error {
 		rows = append(rows, row)
 		return nil
 	})
-	ended(noted(ctx, q, sum, err))
 	if err != nil {
 		return footnote.Result{}, sum, err
 	}
 	return footnote.Result{Columns: sum.Columns, Rows: rows, Truncated: sum.Truncated}, sum, nil
 }
 
+// Stream runs a query and records it, as Collect does, and calls each for every row.
+func Stream(ctx context.Context, s Source, q Query, each func(row []any) error) (Summary, error) {
+	ended := footnote.BeginStatement(ctx, footnote.Statement{SQL: q.SQL})
+	sum, err := s.Query(ctx, q, each)
+	ended(noted(ctx, q, sum, err))
+	return sum, err
+}
+
 // noted returns the audit record of a statement.
 func noted(ctx context.Context, q Query, sum Summary, err error) footnote.Statement {
-	st := footnote.Statement{SQL: q.SQL, Tables: sum.Tables, RowCount: sum.Rows, Outcome: footnote.StatementFailed}
+	st := footnote.Statement{SQL: q.SQL, Tables: sum.Tables, RowCount: sum.Rows, Outcome: footnote.StatementFailed,
+		Estimate: sum.Estimate}
 	for _, c := range sum.Columns {
 		st.Columns = append(st.Columns, c.Name)
 	}

@@ -28,12 +28,15 @@ import (
 	"github.com/footnotehq/footnote/market/install"
 	"github.com/footnotehq/footnote/source/child"
 	"github.com/footnotehq/footnote/source/duckdb"
+	"github.com/footnotehq/footnote/source/mysql/mariatest"
 )
 
 func TestMain(m *testing.M) {
 	child.Main(Databases().Children())
 	sandbox.Main()
-	os.Exit(pgtest.Run(m))
+	code := pgtest.Run(m)
+	mariatest.Close()
+	os.Exit(code)
 }
 
 const (

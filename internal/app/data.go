@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"math"
 	"slices"
 	"time"
 
@@ -313,6 +314,24 @@ func (d data) Query(ctx context.Context, p footnote.Principal,
 		err = &source.Error{Kind: source.Limited, Reason: fmt.Sprintf("It took longer than %s.", d.cfg.ToolTimeout)}
 	}
 	return res, sum.Elapsed, personal(err)
+}
+
+// Export implements httpapi.Data.
+func (d data) Export(ctx context.Context, p footnote.Principal, name, sql string,
+	each func(row []any) error) (note string, err error) {
+	ctx = footnote.WithPrincipal(ctx, p)
+	src, err := d.catalog.Find(p, name)
+	if err != nil {
+		return "", err
+	}
+	limits := source.Limits{Time: d.cfg.Limits.ExportTime, Rows: d.cfg.Limits.ExportRows, Bytes: math.MaxInt64}
+	sum, err := source.Stream(footnote.WithSource(ctx, name), src, source.Query{
+		SQL: sql, Limits: limits, Export: true,
+	}, each)
+	if sum.Truncated {
+		note = fmt.Sprintf("The statement has more rows than the %d that one file may have.", sum.Rows)
+	}
+	return note, personal(err)
 }
 
 var errQueryTime = errors.New("the statement timed out")

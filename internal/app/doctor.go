@@ -223,14 +223,14 @@ func checkSource(ctx context.Context, c config.Config, name string, p processes,
 		r.OK(what, "proof: "+p.databases.Proof(src).String())
 	}
 	checkSearch(ctx, c, name, src, r)
-	if as, ok := src.(interface{ Role() (string, []string) }); ok {
+	if as, ok := source.Inner(src).(interface{ Role() (string, []string) }); ok {
 		role, remarks := as.Role()
 		r.OK(what, "asked as the role "+role)
 		for _, words := range remarks {
 			r.Warn(what, words)
 		}
 	}
-	if confined, ok := src.(interface {
+	if confined, ok := source.Inner(src).(interface {
 		Status(context.Context) (child.Status, error)
 	}); ok {
 		if st, err := confined.Status(ctx); err == nil {

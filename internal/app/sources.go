@@ -232,7 +232,18 @@ func openSource(ctx context.Context, c config.Config, name, where string, filter
 		o.Progress = func(table string, rows int64) { progress(name, table, rows) }
 	}
 	src, err := engine.Open(ctx, name, where, o)
-	return src, engine, err
+	if err != nil {
+		return nil, engine, err
+	}
+	return source.Estimated(src, allowedEstimate(c)), engine, nil
+}
+
+// allowedEstimate returns what a statement may read by its estimate.
+func allowedEstimate(c config.Config) source.Allowed {
+	e := c.Limits.Estimate
+	return source.Allowed{
+		Rows: e.Rows, Bytes: e.Bytes, MicroUSD: int64(e.USD * 1e6), Ask: e.Then == "approve",
+	}
 }
 
 func queryLimits(c config.Config) source.Limits {

@@ -24,7 +24,7 @@ func Arrow(w io.Writer, t Table) error {
 	}
 	fields := make([]arrow.Field, len(t.Columns))
 	for i, c := range footnote.DistinctColumns(t.Columns) {
-		fields[i] = arrow.Field{Name: c.Name, Type: shapes[i].arrow(), Nullable: true}
+		fields[i] = arrow.Field{Name: c.Name, Type: shapes[i].typ, Nullable: true}
 	}
 	schema := arrow.NewSchema(fields, nil)
 	out := ipc.NewWriter(w, ipc.WithSchema(schema))
@@ -35,6 +35,9 @@ func Arrow(w io.Writer, t Table) error {
 			return err
 		}
 		for _, row := range rows {
+			if err := t.check(shapes, row); err != nil {
+				return err
+			}
 			for i := range shapes {
 				put(build.Field(i), at(row, i))
 			}
@@ -54,6 +57,7 @@ type shape struct {
 	kind         string   // of the column
 	found        []string // kinds of cells; text if no other kind fits
 	whole, scale int      // of decimals: most digits before and after the point
+	typ          arrow.DataType
 }
 
 // measure reads all rows to determine the columns' shapes.
@@ -62,7 +66,11 @@ func measure(t Table) ([]shape, error) {
 	for i, c := range t.Columns {
 		shapes[i] = shape{kind: c.Kind}
 	}
-	for rows, err := range t.Rows {
+	sample := t.Rows
+	if t.Sample != nil {
+		sample = t.Sample
+	}
+	for rows, err := range sample {
 		if err != nil {
 			return nil, err
 		}
@@ -72,7 +80,56 @@ func measure(t Table) ([]shape, error) {
 			}
 		}
 	}
+	for i := range shapes {
+		if t.Sample != nil && shapes[i].whole+shapes[i].scale > 0 {
+			shapes[i].whole = max(shapes[i].whole, maxDecimal-shapes[i].scale) // later rows may have more digits
+		}
+		shapes[i].typ = shapes[i].choose()
+	}
 	return shapes, nil
+}
+
+const maxDecimal = 38 // digits of a decimal
+
+// check returns an error for a row with a cell that does not fit its column, which the sample did not show.
+func (t Table) check(shapes []shape, row []any) error {
+	if t.Sample == nil {
+		return nil
+	}
+	for i := range shapes {
+		if cell := at(row, i); cell != nil && !shapes[i].fits(cell) {
+			return footnote.Invalidf("The column %.80q has values that do not fit the type %s of the rows seen so "+
+				"far. Export it as csv or jsonl.", t.Columns[i].Name, shapes[i].typ)
+		}
+	}
+	return nil
+}
+
+// fits reports whether a cell that is not null fits the type.
+func (s *shape) fits(cell any) bool {
+	text, isText := cell.(string)
+	_, isInteger := cell.(int64)
+	switch typ := s.typ.(type) {
+	case *arrow.Int64Type:
+		return isInteger
+	case *arrow.Float64Type:
+		_, ok := cell.(float64)
+		return ok || isInteger
+	case *arrow.BooleanType:
+		_, ok := cell.(bool)
+		return ok
+	case *arrow.Date32Type:
+		_, err := time.Parse(time.DateOnly, text)
+		return err == nil
+	case *arrow.TimestampType:
+		_, ok := moment(text)
+		return ok
+	case *arrow.Decimal128Type:
+		before, after, _ := strings.Cut(strings.TrimLeft(text, "+-"), ".")
+		return isText && plainNumber(text) && len(after) <= int(typ.Scale) &&
+			len(before)+int(typ.Scale) <= int(typ.Precision)
+	}
+	return true
 }
 
 func (s *shape) add(cell any) {
@@ -118,8 +175,8 @@ func (s *shape) addText(v string) {
 	s.note(kind)
 }
 
-// arrow returns the type that fits every cell.
-func (s *shape) arrow() arrow.DataType {
+// choose returns the type that fits every cell.
+func (s *shape) choose() arrow.DataType {
 	integers, numbers := slices.Contains(s.found, footnote.KindInteger), slices.Contains(s.found, footnote.KindNumber)
 	kind := s.kind
 	switch n := len(s.found); {
@@ -146,7 +203,7 @@ func (s *shape) arrow() arrow.DataType {
 		switch digits := s.whole + s.scale; {
 		case digits == 0: // no cell has a value
 			return arrow.PrimitiveTypes.Float64
-		case digits <= 38:
+		case digits <= maxDecimal:
 			return &arrow.Decimal128Type{Precision: int32(digits), Scale: int32(s.scale)} //nolint:gosec // at most 38
 		}
 	}

@@ -19,7 +19,7 @@ func Load(w io.Writer, t Table) (types []string, longest int, _ error) {
 		return nil, 0, err
 	}
 	for i := range shapes {
-		types = append(types, duckType(shapes[i].arrow()))
+		types = append(types, duckType(shapes[i].typ))
 	}
 	out := bufio.NewWriterSize(w, 64<<10)
 	var line []byte

@@ -14,6 +14,9 @@ import (
 	"github.com/footnotehq/footnote"
 )
 
+// rowGroup is the number of rows that a file holds together, and that the writer holds in memory.
+const rowGroup = 100_000
+
 // Parquet writes rows as a Parquet file, compressed with Snappy. It reads the rows twice, as Arrow does, and its
 // columns have the same types.
 func Parquet(w io.Writer, t Table) error {
@@ -23,9 +26,10 @@ func Parquet(w io.Writer, t Table) error {
 	}
 	columns := make([]parquetColumn, len(shapes))
 	for i, c := range footnote.DistinctColumns(t.Columns) {
-		columns[i] = newParquetColumn(c.Name, shapes[i].arrow())
+		columns[i] = newParquetColumn(c.Name, shapes[i].typ)
 	}
-	out := parquet.NewWriter(w, parquet.NewSchema("rows", newParquetRow(columns)), parquet.Compression(&parquet.Snappy))
+	out := parquet.NewWriter(w, parquet.NewSchema("rows", newParquetRow(columns)), parquet.Compression(&parquet.Snappy),
+		parquet.MaxRowsPerRowGroup(rowGroup))
 	buffer := make([]parquet.Row, 0, 1000)
 	flush := func() error {
 		_, err := out.WriteRows(buffer)
@@ -38,6 +42,9 @@ func Parquet(w io.Writer, t Table) error {
 		}
 		for _, row := range rows {
 			values := make(parquet.Row, len(columns))
+			if err := t.check(shapes, row); err != nil {
+				return err
+			}
 			for i, c := range columns {
 				if cell := at(row, i); cell != nil {
 					values[i] = c.value(cell).Level(0, 1, i)
@@ -54,6 +61,9 @@ func Parquet(w io.Writer, t Table) error {
 	}
 	if err := flush(); err != nil {
 		return err
+	}
+	if note := t.note(); note != "" {
+		out.SetKeyValueMetadata("note", note)
 	}
 	return out.Close()
 }

@@ -23,6 +23,12 @@ import (
 type Table struct {
 	Columns []footnote.Column
 	Rows    iter.Seq2[[][]any, error]
+	// Sample, when set, are the rows from which the types of columns are taken, because Rows can be read only once.
+	Sample iter.Seq2[[][]any, error]
+	// Note, when set, is called after the last row. Its text is added to the file: as a last line of CSV and of lines
+	// of JSON, as a sheet of a workbook, and as metadata of Parquet. An Arrow stream and a JSON array have no place
+	// for it.
+	Note func() string
 	// Formulas leaves texts in CSV and XLSX as they are, even if a spreadsheet would execute them.
 	Formulas bool
 }
@@ -50,6 +56,14 @@ func Formulas(t Table) (n int, _ error) {
 	return n, nil
 }
 
+// note returns the text of Note.
+func (t Table) note() string {
+	if t.Note == nil {
+		return ""
+	}
+	return t.Note()
+}
+
 // inert escapes a text unless the table keeps formulas.
 func (t Table) inert(s string) string {
 	if t.Formulas {
@@ -70,6 +84,7 @@ func Formats() map[string]Format {
 		"csv":     {"text/csv; charset=utf-8", "csv", CSV},
 		"xlsx":    {"application/vnd.openxmlformats-officedocument.spreadsheetml.sheet", "xlsx", XLSX},
 		"json":    {"application/json", "json", JSON},
+		"jsonl":   {"application/x-ndjson", "jsonl", JSONLines},
 		"arrow":   {"application/vnd.apache.arrow.stream", "arrows", Arrow},
 		"parquet": {"application/vnd.apache.parquet", "parquet", Parquet},
 	}
@@ -154,6 +169,11 @@ func CSV(w io.Writer, t Table) error {
 			}
 		}
 	}
+	if note := t.note(); note != "" {
+		if err := out.Write([]string{note}); err != nil {
+			return err
+		}
+	}
 	out.Flush()
 	return out.Error()
 }
@@ -161,23 +181,40 @@ func CSV(w io.Writer, t Table) error {
 // JSON writes rows as an array of objects, one per line. It numbers repeated column names.
 func JSON(w io.Writer, t Table) error {
 	out := bufio.NewWriter(w)
+	_, _ = out.WriteString("[") // out keeps the error until Flush
+	if err := objects(out, t, "\n", ",\n", ""); err != nil {
+		return err
+	}
+	_, _ = out.WriteString("\n]\n")
+	return out.Flush()
+}
+
+// JSONLines writes each row as an object on a line of its own. A note is an object with the key _note.
+func JSONLines(w io.Writer, t Table) error {
+	out := bufio.NewWriter(w)
+	if err := objects(out, t, "", "", "\n"); err != nil {
+		return err
+	}
+	if note := t.note(); note != "" {
+		_, _ = fmt.Fprintf(out, "{\"_note\":%s}\n", footnote.AppendCell(nil, note))
+	}
+	return out.Flush()
+}
+
+// objects writes rows as objects, with first before the first one, then before each other one, and last after each.
+func objects(out *bufio.Writer, t Table, first, then, last string) error {
 	keys := make([][]byte, len(t.Columns))
 	for i, c := range footnote.DistinctColumns(t.Columns) {
 		keys[i] = append(footnote.AppendCell(nil, c.Name), ':')
 	}
 	var line []byte
-	n := 0
-	_ = out.WriteByte('[') // out keeps the error until Flush
+	before := first
 	for rows, err := range t.Rows {
 		if err != nil {
 			return err
 		}
 		for _, row := range rows {
-			line = line[:0]
-			if n++; n > 1 {
-				line = append(line, ',')
-			}
-			line = append(line, "\n{"...)
+			line = append(append(line[:0], before...), '{')
 			for i, key := range keys {
 				if i > 0 {
 					line = append(line, ',')
@@ -185,13 +222,13 @@ func JSON(w io.Writer, t Table) error {
 				line = append(line, key...)
 				line = footnote.AppendCell(line, at(row, i))
 			}
-			if _, err := out.Write(append(line, '}')); err != nil {
+			if _, err := out.Write(append(append(line, '}'), last...)); err != nil {
 				return err
 			}
+			before = then
 		}
 	}
-	_, _ = out.WriteString("\n]\n")
-	return out.Flush()
+	return nil
 }
 
 // at returns a cell of a row, or nil if the row is too short.

@@ -58,6 +58,14 @@ func XLSX(w io.Writer, t Table) (err error) {
 	if err := sheet.end(); err != nil {
 		return err
 	}
+	if note := t.note(); note != "" {
+		if _, err := file.NewSheet("Note"); err != nil {
+			return fmt.Errorf("add the note: %w", err)
+		}
+		if err := file.SetCellStr("Note", "A1", note); err != nil {
+			return fmt.Errorf("add the note: %w", err)
+		}
+	}
 	return file.Write(w)
 }
 

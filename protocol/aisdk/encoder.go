@@ -353,7 +353,11 @@ func (e *Encoder) asked(dst []byte, b footnote.ApprovalAsked) []byte {
 	c.approval = b.ApprovalID
 	dst = e.start(dst)
 	if e.opt.Dialect >= V6 && !c.client {
-		return end(chunk(dst, "tool-approval-request").Text("approvalId", b.ApprovalID).Text("toolCallId", c.id))
+		dst = end(chunk(dst, "tool-approval-request").Text("approvalId", b.ApprovalID).Text("toolCallId", c.id))
+		if b.Reason == "" {
+			return dst
+		}
+		return end(chunk(dst, "data-approval").Text("id", b.ApprovalID).Raw("data", approvalReason(b)))
 	}
 	dst = e.begin(dst, e.whole)
 	if e.opt.Dialect == Unstated {
@@ -361,7 +365,7 @@ func (e *Encoder) asked(dst []byte, b footnote.ApprovalAsked) []byte {
 	}
 	e.tools = true
 	ask := chunk(dst, "tool-input-available").Text("toolCallId", b.ApprovalID).Text("toolName", AskTool)
-	ask = ask.Raw("input", askInput(c))
+	ask = ask.Raw("input", askInput(c, b.Reason))
 	if e.settled[b.ApprovalID] {
 		ask = ask.Bool("providerExecuted", true)
 	}
@@ -369,13 +373,19 @@ func (e *Encoder) asked(dst []byte, b footnote.ApprovalAsked) []byte {
 }
 
 // askInput returns what a person needs to know about a call that waits for approval.
-func askInput(c *call) []byte {
+func askInput(c *call, reason string) []byte {
 	return mustJSON(struct {
 		ApprovalID string `json:"approvalId"`
 		ToolCallID string `json:"toolCallId"`
 		ToolName   string `json:"toolName"`
 		Input      any    `json:"input"`
-	}{c.approval, c.id, c.name, compact(c.input)})
+		Reason     string `json:"reason,omitempty"`
+	}{c.approval, c.id, c.name, compact(c.input), reason})
+}
+
+// approvalReason returns the data of a part that says why a call waits for approval: the SDK's own part has no room.
+func approvalReason(b footnote.ApprovalAsked) []byte {
+	return mustJSON(map[string]string{"toolCallId": b.CallID, "reason": b.Reason})
 }
 
 func (e *Encoder) given(dst []byte, b footnote.ApprovalGiven) []byte {

@@ -282,6 +282,9 @@ func (b *builder) asked(e *entry, body footnote.ApprovalAsked) {
 	part.ProviderExecuted = true
 	if b.opt.Dialect >= V6 && !client {
 		part.State, part.Approval = "approval-requested", &PartApproval{ID: body.ApprovalID}
+		if body.Reason != "" {
+			e.m.Parts = append(e.m.Parts, Part{Type: "data-approval", ID: body.ApprovalID, Data: approvalReason(body)})
+		}
 		return
 	}
 	c := &call{id: body.CallID, name: part.Type[len("tool-"):], input: part.Input, approval: body.ApprovalID}
@@ -290,7 +293,7 @@ func (b *builder) asked(e *entry, body footnote.ApprovalAsked) {
 	}
 	e.asks[body.ApprovalID] = len(e.m.Parts)
 	e.m.Parts = append(e.m.Parts, Part{
-		Type: "tool-" + AskTool, ToolCallID: body.ApprovalID, State: "input-available", Input: askInput(c),
+		Type: "tool-" + AskTool, ToolCallID: body.ApprovalID, State: "input-available", Input: askInput(c, body.Reason),
 	})
 }
 

@@ -72,8 +72,9 @@ type Question struct {
 
 // ApprovalRequired is a call that a person must approve in the web app.
 type ApprovalRequired struct {
-	Tool  string          `json:"tool"`
-	Input json.RawMessage `json:"input,omitempty"`
+	Tool   string          `json:"tool"`
+	Input  json.RawMessage `json:"input,omitempty"`
+	Reason string          `json:"reason,omitempty"` // why this call needs an approval
 }
 
 // The states of an answer.
@@ -103,7 +104,8 @@ type past struct {
 type openCall struct {
 	name, family string
 	input        json.RawMessage
-	approval     bool // asked for, and not given
+	approval     bool   // asked for, and not given
+	reason       string // of the approval
 }
 
 // read reads the log of a conversation for one of its runs.
@@ -139,9 +141,9 @@ func (o *past) add(ev footnote.Event) {
 	case footnote.AssistantMessage:
 		o.message(b)
 	case footnote.ApprovalAsked:
-		o.approval(b.CallID, true)
+		o.approval(b.CallID, true, b.Reason)
 	case footnote.ApprovalGiven:
-		o.approval(b.CallID, false)
+		o.approval(b.CallID, false, "")
 	case footnote.Answered:
 		o.answered = &b
 	case footnote.RunFinished:
@@ -178,9 +180,9 @@ func (o *past) message(m footnote.AssistantMessage) {
 	}
 }
 
-func (o *past) approval(call string, asked bool) {
+func (o *past) approval(call string, asked bool, reason string) {
 	if c, ok := o.calls[call]; ok {
-		c.approval = asked
+		c.approval, c.reason = asked, reason
 		o.calls[call] = c
 	}
 }
@@ -196,7 +198,7 @@ func (o *past) open() {
 	for id, c := range o.calls {
 		switch {
 		case c.approval:
-			o.approvals = append(o.approvals, ApprovalRequired{Tool: c.name, Input: c.input})
+			o.approvals = append(o.approvals, ApprovalRequired{Tool: c.name, Input: c.input, Reason: c.reason})
 		case c.family == ftool.Question:
 			var q struct {
 				Question string   `json:"question"`

@@ -242,7 +242,7 @@ func (c *Client) Query(ctx context.Context, q source.Query, each func(row []any)
 
 func (c *Client) ask(ctx context.Context, q source.Query, each func(row []any) error) (source.Summary, error) {
 	started := time.Now()
-	q.Limits = q.Limits.Within(c.opts.Limits)
+	q.Limits = q.Within(c.opts.Limits)
 	limit := q.Limits.Time
 	if _, err := appendRow(nil, q.Args); err != nil || len(q.Args) > maxWidth {
 		return source.Summary{}, source.Failf("The arguments must be null, boolean, integer, number or text.")

@@ -187,6 +187,7 @@ type query struct {
 	Limits     source.Limits        `json:"limits"`
 	Conditions rowfilter.Conditions `json:"conditions,omitempty"`
 	Hidden     source.Hidden        `json:"hidden,omitempty"`
+	Export     bool                 `json:"export,omitempty"`
 }
 
 func encodeQuery(q source.Query, conditions rowfilter.Conditions, hidden source.Hidden) ([]byte, error) {
@@ -195,7 +196,7 @@ func encodeQuery(q source.Query, conditions rowfilter.Conditions, hidden source.
 		return nil, err
 	}
 	return json.Marshal(query{SQL: []byte(q.SQL), Args: args, Limits: q.Limits, Conditions: conditions,
-		Hidden: hidden})
+		Hidden: hidden, Export: q.Export})
 }
 
 // decodeQuery returns a query, and what limits its rows and columns.
@@ -208,7 +209,7 @@ func decodeQuery(b []byte) (source.Query, query, error) {
 	if err != nil || len(rest) != 0 {
 		return source.Query{}, q, errFrame
 	}
-	return source.Query{SQL: string(q.SQL), Args: args, Limits: q.Limits}, q, nil
+	return source.Query{SQL: string(q.SQL), Args: args, Limits: q.Limits, Export: q.Export}, q, nil
 }
 
 // launch is the configuration a child receives before it gives up its privileges.

@@ -412,7 +412,7 @@ func (c *schemaCache) get(version string, read func() (source.Schema, error)) (s
 
 func (l *local) Query(ctx context.Context, q source.Query, each func(row []any) error) (source.Summary, error) {
 	begun := time.Now()
-	q.Limits = q.Limits.Within(l.limits)
+	q.Limits = q.Within(l.limits)
 	hidden := source.HiddenFrom(ctx, l.hiding)
 	qctx, stop := context.WithTimeoutCause(source.WithHidden(ctx, hidden), q.Limits.Time, errDeadline)
 	defer stop()

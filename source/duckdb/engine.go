@@ -181,7 +181,11 @@ func (e *engine) admitAndRun(ctx context.Context, on querier, g gate, q source.Q
 		return source.Summary{},
 			source.Failf("The statement takes %d arguments; %d were given.", admitted.params, len(q.Args))
 	}
-	sum, err := e.run(ctx, on, admitted.text, q.Args, each)
+	run := e.run
+	if q.Export {
+		run = e.export
+	}
+	sum, err := run(ctx, on, admitted.text, q.Args, each)
 	sum.Tables = admitted.tables
 	return sum, err
 }

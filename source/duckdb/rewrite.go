@@ -20,7 +20,10 @@ func (g *gate) admitExplain(ctx context.Context, text string, list []token) (adm
 		list, prefix = list[1:], "EXPLAIN ANALYZE "
 	}
 	if n := explainOptions(text, list); n > 0 {
-		list = list[n:] // skip (FORMAT json): the plan is always text
+		if n == 4 && list[1].word == "FORMAT" && list[2].word == "JSON" {
+			prefix += "(FORMAT json) "
+		}
+		list = list[n:] // other options are left out
 	}
 	if len(list) == 0 {
 		return admitted{}, source.Refusef("EXPLAIN needs a statement.")

@@ -225,7 +225,7 @@ func (l List) Check(name, address string, o Options) error {
 
 // Proof returns the proof of a source.
 func (l List) Proof(src source.Source) source.Proof {
-	if p, ok := src.(source.Proved); ok {
+	if p, ok := source.Inner(src).(source.Proved); ok {
 		return p.Proof()
 	}
 	return l.ProofOf(src.Dialect().Name)

@@ -9,6 +9,7 @@ import (
 
 // Dialect is the SQL that MySQL and MariaDB share.
 var Dialect = source.NewDialect(source.Dialect{
+	Plans:     plans,
 	Name:      "mysql",
 	Editor:    "MariaSQL",
 	QuoteName: quote,

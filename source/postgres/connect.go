@@ -35,7 +35,8 @@ var settings = map[string]string{
 	"application_name": "footnote", "default_transaction_read_only": "on", "row_security": "on",
 	"statement_timeout": "5min", "lock_timeout": "3s", "idle_in_transaction_session_timeout": "60s",
 	"work_mem": "32MB", "hash_mem_multiplier": "1", "jit": "off", "TimeZone": "UTC", "DateStyle": "ISO, YMD",
-	"IntervalStyle": "postgres", "lc_monetary": "C", "bytea_output": "hex", "extra_float_digits": "1",
+	"synchronize_seqscans": "off", // a statement returns its rows in the same order again
+	"IntervalStyle":        "postgres", "lc_monetary": "C", "bytea_output": "hex", "extra_float_digits": "1",
 	"standard_conforming_strings": "on", "client_encoding": "UTF8", "xmloption": "content",
 	"tcp_keepalives_idle": "15", "tcp_keepalives_interval": "5", "tcp_keepalives_count": "3",
 }

@@ -15,6 +15,7 @@ import (
 
 // Dialect is Postgres's SQL.
 var Dialect = source.NewDialect(source.Dialect{
+	Plans:            plans,
 	Name:             "postgres",
 	Editor:           "PostgreSQL",
 	Roundable:        "CAST({x} AS numeric)",

@@ -14,6 +14,7 @@ import (
 
 // Dialect is SQLite's SQL.
 var Dialect = source.NewDialect(source.Dialect{
+	Plans:            plans,
 	Name:             "sqlite",
 	Editor:           "SQLite",
 	IsNumber:         "typeof({x}) IN ('integer', 'real')",

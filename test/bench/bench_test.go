@@ -24,8 +24,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/footnotehq/footnote/internal/pgtest"
 	"github.com/footnotehq/footnote/source/child"
 	"github.com/footnotehq/footnote/source/duckdb"
+	"github.com/footnotehq/footnote/source/mysql/mariatest"
 	"github.com/footnotehq/footnote/source/postgres"
 	"github.com/footnotehq/footnote/source/sqlite"
 )
@@ -44,7 +46,9 @@ type plan struct {
 	grown     []int         // store sizes, in events, at which costs are measured
 	candles   int           // minutes to build bars from
 	documents int           // documents to search
+	exported  int           // rows to export
 	footnote  string        // path of the binary
+	tb        testing.TB    // for servers that end with the benchmark
 }
 
 var (
@@ -56,7 +60,7 @@ var (
 	binary   = flag.String("footnote", "bin/footnote", "the server to measure, from the folder of the repository")
 	only     = flag.String("only", "",
 		"measure one group only: stream, history, runs, saturated, memory, tools, append, start, csv, rest, query, cache, far, "+
-			"growth, market, search, figures")
+			"growth, market, search, figures, export")
 	texts = flag.String("texts", "ten",
 		"what answers are made of: words, ten numbers (ten), or a number in every delta (every)")
 	oneLoad = flag.Int("streams", 0, "measure the group stream with so many only")
@@ -76,14 +80,17 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
-	os.Exit(m.Run())
+	code := pgtest.Run(m)
+	mariatest.Close()
+	os.Exit(code)
 }
 
 // newPlan returns the plan that the flags ask for.
 func newPlan() plan {
 	p := plan{
 		rounds: 3, streams: []int{1, 50, 200, 500}, window: 8 * time.Second, idle: 1000, flood: 20_000, tools: 300,
-		starts: 15, appends: 20_000, candles: 10_000_000, documents: 100_000, grown: []int{1_000, 100_000, 1_000_000},
+		starts: 15, appends: 20_000, candles: 10_000_000, documents: 100_000, exported: 10_000_000,
+		grown:    []int{1_000, 100_000, 1_000_000},
 		footnote: *binary,
 	}
 	if !filepath.IsAbs(p.footnote) {
@@ -92,6 +99,7 @@ func newPlan() plan {
 	if *quick {
 		p.rounds, p.window, p.idle, p.tools, p.starts, p.appends = 1, 4*time.Second, 500, 100, 7, 6_000
 		p.floorFrom, p.grown, p.candles, p.documents = 500, []int{1_000, 20_000}, 1_000_000, 10_000
+		p.exported = 1_000_000
 	}
 	if *oneLoad > 0 {
 		p.streams = []int{*oneLoad}
@@ -114,6 +122,7 @@ var groups = []group{
 	{"tools", toolSteps}, {"append", appends}, {"start", starts}, {"csv", firstAnswers}, {"rest", atRest},
 	{"query", queries}, {"cache", hits},
 	{"far", remoteReaders}, {"growth", growth}, {"market", candles}, {"search", searches}, {"figures", figuresOf},
+	{"export", exports},
 }
 
 // BenchmarkTable measures all groups, or the one of -only, and prints the table.
@@ -122,7 +131,9 @@ func BenchmarkTable(b *testing.B) {
 	ctx, stop := signal.NotifyContext(b.Context(), os.Interrupt)
 	defer stop()
 	for b.Loop() {
-		if err := measure(ctx, newPlan()); err != nil {
+		p := newPlan()
+		p.tb = b
+		if err := measure(ctx, p); err != nil {
 			b.Fatal(err)
 		}
 	}

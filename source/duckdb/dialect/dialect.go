@@ -11,6 +11,7 @@ import (
 
 // DuckDB is DuckDB's SQL.
 var DuckDB = source.NewDialect(source.Dialect{
+	Plans:            plans,
 	Name:             "duckdb",
 	Editor:           "PostgreSQL", // the closest that it has
 	FromSeconds:      "epoch_ms(CAST({x} AS BIGINT) * 1000)",

@@ -529,6 +529,9 @@ export const api = {
     ),
   resultUrl: (conversation: string, id: string, format: "csv" | "xlsx" | "json" | "parquet" | "arrow") =>
     `/api/results/${enc(`${conversation}.${id}`)}?format=${format}`,
+  /** All rows of a result whose stored rows were cut: its statement runs again. */
+  allRowsUrl: (conversation: string, id: string, format: string) =>
+    `/api/results/${enc(`${conversation}.${id}`)}/export?format=${format}`,
 
   /** Returns how many texts of a result got an apostrophe in a file, because a spreadsheet would run them. */
   formulas: async (url: string): Promise<number> =>

@@ -44,8 +44,8 @@ export interface ToolPart {
   input: unknown;
   began?: string; // when the model asked for it
   state: ToolState;
-  /** The approval that the call waits or waited for. */
-  approval?: { id: string; approved?: boolean; reason?: string };
+  /** The approval that the call waits or waited for. Cost says why a statement that reads much needs one. */
+  approval?: { id: string; approved?: boolean; reason?: string; cost?: string };
   /** Set if the call waits for the browser or a person. */
   parked?: boolean;
   content?: string; // what the model read
@@ -203,7 +203,11 @@ function reduce(c: Conversation, ev: LogEvent): Conversation {
     case "tool_result":
       return returned(c, ev);
     case "approval_asked":
-      return withCall(c, ev.body.call_id, (p) => ({ ...p, state: "waiting", approval: { id: ev.body.approval_id } }));
+      return withCall(c, ev.body.call_id, (p) => ({
+        ...p,
+        state: "waiting",
+        approval: { id: ev.body.approval_id, cost: ev.body.reason },
+      }));
     case "approval_given":
       return withCall(c, ev.body.call_id, (p) => ({
         ...p,

@@ -132,7 +132,7 @@ export interface Bodies {
     detail?: unknown;
     by?: string;
   };
-  approval_asked: { approval_id: string; call_id: string };
+  approval_asked: { approval_id: string; call_id: string; reason?: string };
   approval_given: { approval_id: string; call_id: string; approved: boolean; reason?: string; user?: string };
   run_started: {
     door: string;

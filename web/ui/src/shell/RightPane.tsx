@@ -211,6 +211,9 @@ function Caption({ log, r }: { log: Log; r: ShownResult }) {
 const formats = { xlsx: "Excel (XLSX)", csv: "CSV", json: "JSON", parquet: "Parquet", arrow: "Arrow" } as const;
 type Format = keyof typeof formats;
 
+/** The files that can hold any number of rows, because they are written as the rows come. */
+const longFormats = { csv: "CSV", jsonl: "JSON lines", parquet: "Parquet", arrow: "Arrow", xlsx: "Excel (XLSX)" };
+
 /** The menu of files: the rows, and the chart if one is shown. */
 function Downloads({ log, r, picture }: { log: Log; r: ShownResult; picture?: SavePicture }) {
   const ref = { conversation: log.id, id: r.id };
@@ -262,6 +265,15 @@ function Downloads({ log, r, picture }: { log: Log; r: ShownResult; picture?: Sa
           : undefined,
     onSelect: () => (rows && f !== "arrow" && f !== "parquet" ? void write(f) : fetchFile(f)),
   }));
+  const cut = r.truncated && r.source && !local && !r.parents?.length;
+  const all = Object.entries(longFormats).map(([f, label]) => ({
+    label,
+    onSelect: () => {
+      setFailed("");
+      setNotice("The statement runs again. The file ends with a note if its rows are not those of the answer.");
+      download(api.allRowsUrl(log.id, r.id, f), title);
+    },
+  }));
   return (
     <>
       {failed && (
@@ -278,7 +290,8 @@ function Downloads({ log, r, picture }: { log: Log; r: ShownResult; picture?: Sa
         label="Download"
         align="end"
         groups={[
-          { title: "Rows", items },
+          { title: cut ? `The first ${plural(r.row_count, "row")}` : "Rows", items },
+          ...(cut ? [{ title: "All rows", items: all }] : []),
           ...(picture
             ? [
                 {

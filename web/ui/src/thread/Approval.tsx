@@ -15,6 +15,7 @@ const actions: Record<string, string> = {
   command: "run this command",
   file_write: "write this file",
   file_edit: "change this file",
+  query: "run this statement",
 };
 
 const maxReasonLength = 500;
@@ -67,7 +68,8 @@ export function Approval({ part, conversation }: { part: ToolPart; conversation:
         </h3>
         <span className="min-w-0 truncate font-mono text-xs text-ink-soft">{file}</span>
       </header>
-      <div className="px-4 py-3">
+      <div className="space-y-3 px-4 py-3">
+        {part.approval?.cost && <p className="text-warn">{part.approval.cost}</p>}
         <Boundary>
           <Suspense
             fallback={
@@ -120,9 +122,11 @@ export function Approval({ part, conversation }: { part: ToolPart; conversation:
           <Button look="primary" disabled={sent || !shown} aria-keyshortcuts="A" onClick={() => void decide(true)}>
             Allow once <Key>A</Key>
           </Button>
-          <Button disabled={sent || !shown} onClick={() => void decide(true, { always: true })}>
-            Always in this conversation
-          </Button>
+          {!part.approval?.cost && (
+            <Button disabled={sent || !shown} onClick={() => void decide(true, { always: true })}>
+              Always in this conversation
+            </Button>
+          )}
           <Button look="quiet" disabled={sent} aria-keyshortcuts="D" onClick={() => setDeclining(true)}>
             Decline <Key>D</Key>
           </Button>

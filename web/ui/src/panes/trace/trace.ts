@@ -174,7 +174,7 @@ function words(ev: LogEvent): string[] {
       ];
     }
     case "approval_asked":
-      return [ev.body.call_id];
+      return [ev.body.call_id, ev.body.reason ?? ""];
     case "approval_given":
       return [
         ev.body.approved ? "allowed" : "declined",
