@@ -17,6 +17,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/footnotehq/footnote/knowledge/suite"
 	"github.com/footnotehq/footnote/knowledge/verified"
 )
 
@@ -218,7 +219,7 @@ func skip(entry fs.DirEntry) error {
 	return nil
 }
 
-const knownNames = "it has " + GlossaryFile + ", " + ModelFile + ", " + VerifiedFolder + "/*.sql and " + TestsFolder +
+const knownNames = "it has " + GlossaryFile + ", " + ModelFile + ", " + verified.Folder + "/*.sql and " + suite.Folder +
 	"/*.yaml"
 
 // known reports whether a context has a file at a path.

@@ -258,7 +258,9 @@ func TestVerifiedQueriesNeedWhatTheyRead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for roles, want := range map[string]string{"": "elsewhere", "finance": "elsewhere profit", "sales": "elsewhere names"} {
+	for roles, want := range map[string]string{
+		"": "elsewhere", "finance": "elsewhere profit", "sales": "elsewhere names",
+	} {
 		caller := verified.Caller{Roles: strings.Fields(roles), Sources: []string{"shop"}, Now: time.Now()}
 		if got := strings.Join(c.Verified.Questions(caller, 9), " "); got != want {
 			t.Errorf("with the roles %q, the queries %q exist; want %q", roles, got, want)

@@ -10,14 +10,11 @@ import (
 	"github.com/footnotehq/footnote/knowledge/suite"
 )
 
-// TestsFolder is the folder of the tests within a context, and RecordingsFile has their recordings.
-const (
-	TestsFolder    = "tests"
-	RecordingsFile = TestsFolder + ".recordings"
-)
+// RecordingsFile has the recordings of a context's tests.
+const RecordingsFile = suite.Folder + ".recordings"
 
 // isTest reports whether the file at a path has tests.
-func isTest(name string) bool { return path.Dir(name) == TestsFolder && path.Ext(name) == ".yaml" }
+func isTest(name string) bool { return path.Dir(name) == suite.Folder && path.Ext(name) == ".yaml" }
 
 // takeTests removes the files with tests from the files of a context, checks them and returns them.
 func takeTests(files map[string][]byte, faults *Faults) map[string][]byte {
@@ -34,7 +31,7 @@ func takeTests(files map[string][]byte, faults *Faults) map[string][]byte {
 	}
 	if len(*faults) == 0 {
 		if _, err := suite.Join(tests); err != nil {
-			faults.add(TestsFolder, 0, "%v", err)
+			faults.add(suite.Folder, 0, "%v", err)
 		}
 	}
 	return tests

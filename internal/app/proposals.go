@@ -39,8 +39,8 @@ func (s *proposals) Draft(question string, r footnote.StoredResult) *proposal.Dr
 // Describe implements httpapi.Proposals.
 func (s *proposals) Describe(ctx context.Context, p footnote.Principal, d proposal.Draft) (footnote.Proposed, error) {
 	if s.knowledge == nil {
-		return footnote.Proposed{}, footnote.Invalidf("Verified queries are files of the context folder, and the setting " +
-			"context names none.")
+		return footnote.Proposed{}, footnote.Invalidf("Verified queries are files of the context folder, and the " +
+			"setting context names none.")
 	}
 	question, _, err := s.answered(ctx, p, d)
 	if err != nil {
@@ -73,7 +73,8 @@ func (s *proposals) match(b footnote.Proposed, question string) (verified.Match,
 		return verified.Match{}, footnote.Invalidf("%s", err)
 	}
 	if _, ok := s.cfg.Sources[q.Source]; !ok {
-		return verified.Match{}, footnote.Invalidf("A verified query needs a source that the server is configured with.")
+		return verified.Match{}, footnote.Invalidf("A verified query needs a source that the server is " +
+			"configured with.")
 	}
 	set, err := verified.New([]*verified.Query{q})
 	if err != nil {

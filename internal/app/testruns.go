@@ -36,8 +36,8 @@ func (t *testRuns) allow(ctx context.Context, p footnote.Principal) error {
 	if shared, err := t.sharesContext(ctx, p.Org); err != nil {
 		return err
 	} else if shared {
-		return footnote.Errorf(footnote.Forbidden, "Several organisations use this server, so only its operator sees its "+
-			"tests: with footnote test.")
+		return footnote.Errorf(footnote.Forbidden, "Several organisations use this server, so only its operator sees "+
+			"its tests: with footnote test.")
 	}
 	return nil
 }

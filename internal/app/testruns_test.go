@@ -31,7 +31,8 @@ func TestTestRuns(t *testing.T) {
 		Run    suite.Past
 	}
 	g.call("GET", "/api/tests", nil, 200, &got)
-	if len(got.Suites) != 1 || got.Suites[0].Name != "tests" || !slices.Equal(got.Suites[0].Modes, []string{ByPlanner}) ||
+	if len(got.Suites) != 1 || got.Suites[0].Name != "tests" ||
+		!slices.Equal(got.Suites[0].Modes, []string{ByPlanner}) ||
 		!slices.Equal(got.Suites[0].Tests, []string{"booked", "orders"}) || len(got.Suites[0].Runs) != 0 {
 		t.Fatalf("suites %+v", got)
 	}
@@ -52,10 +53,12 @@ func TestTestRuns(t *testing.T) {
 		t.Errorf("runs %+v", runs)
 	}
 	for want, body := range map[string]map[string]any{
-		"mode must be": in("suite", "tests", "mode", "live"), "no recordings": in("suite", "tests", "mode", "recordings"),
+		"mode must be":  in("suite", "tests", "mode", "live"),
+		"no recordings": in("suite", "tests", "mode", "recordings"),
 		"no such suite": in("suite", "../x", "mode", "planner"),
 	} {
-		if w := g.do(g.request("POST", "/api/tests/runs", body)); w.Code < 400 || !strings.Contains(w.Body.String(), want) {
+		w := g.do(g.request("POST", "/api/tests/runs", body))
+		if w.Code < 400 || !strings.Contains(w.Body.String(), want) {
 			t.Errorf("%v: %d %s", body, w.Code, w.Body)
 		}
 	}

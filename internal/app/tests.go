@@ -12,7 +12,6 @@ import (
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/config"
 	"github.com/footnotehq/footnote/internal/plainfile"
-	"github.com/footnotehq/footnote/knowledge"
 	"github.com/footnotehq/footnote/knowledge/suite"
 	"github.com/footnotehq/footnote/model"
 	"github.com/footnotehq/footnote/model/recorded"
@@ -81,7 +80,7 @@ func ContextTests(c config.Config) string {
 	if c.Context == "" {
 		return ""
 	}
-	folder := filepath.Join(c.Context, knowledge.TestsFolder)
+	folder := filepath.Join(c.Context, suite.Folder)
 	if _, err := os.Stat(folder); err != nil {
 		return ""
 	}

@@ -18,7 +18,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/footnotehq/footnote"
-	"github.com/footnotehq/footnote/knowledge"
+	"github.com/footnotehq/footnote/knowledge/suite"
 	"github.com/footnotehq/footnote/knowledge/verified"
 )
 
@@ -54,10 +54,10 @@ func Suggest(question, source, sql string) Draft {
 }
 
 // QueryFile returns the file of a verified query within the context folder, and TestFile that of its test.
-func QueryFile(name string) string { return knowledge.VerifiedFolder + "/" + name + ".sql" }
+func QueryFile(name string) string { return verified.Folder + "/" + name + ".sql" }
 
 // TestFile returns the file of the test of a verified query within the context folder.
-func TestFile(name string) string { return knowledge.TestsFolder + "/" + name + ".yaml" }
+func TestFile(name string) string { return suite.Folder + "/" + name + ".yaml" }
 
 // Write returns the file of the verified query that a draft describes.
 func (d Draft) Write(author string, day time.Time) (string, error) {

@@ -24,6 +24,9 @@ import (
 	"github.com/footnotehq/footnote"
 )
 
+// Folder is the folder of the verified queries within a context.
+const Folder = "verified"
+
 // Query is a verified query.
 type Query struct {
 	File        string
@@ -38,8 +41,8 @@ type Query struct {
 	Roles       []string        // who may use it; none: everybody
 	SQL         string          // with $1, $2, … for the parameters, in order
 	Digest      footnote.Digest // of SQL
-	// Needs are roles without which the database refuses the statement, because columns are hidden: one of each list. An
-	// empty list means that nobody may run it.
+	// Needs are roles without which the database refuses the statement, because columns are hidden: one of each list.
+	// An empty list means that nobody may run it.
 	Needs [][]string
 
 	wordings []wording

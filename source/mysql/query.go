@@ -101,7 +101,8 @@ func (s *session) complete(ctx context.Context) error {
 	for _, w := range warnings {
 		if len(w) == 3 && slices.Contains(errIncomplete, w[1]) {
 			s.broken = true // the server shows the warning again after a statement that reads no table
-			return errEnded{source.Limitf("The database did not compute the whole result: %s.", strings.TrimRight(w[2], "."))}
+			return errEnded{source.Limitf("The database did not compute the whole result: %s.",
+				strings.TrimRight(w[2], "."))}
 		}
 	}
 	return err

@@ -319,7 +319,8 @@ func TestIncompleteResults(t *testing.T) {
 		if e, ok := errors.AsType[*source.Error](err); !ok || e.Kind != source.Limited {
 			t.Errorf("%s: %v", sql, err)
 		}
-		if _, err := src.Query(t.Context(), source.Query{SQL: "SELECT 1"}, func([]any) error { return nil }); err != nil {
+		_, err = src.Query(t.Context(), source.Query{SQL: "SELECT 1"}, func([]any) error { return nil })
+		if err != nil {
 			t.Errorf("after %s: %v", sql, err)
 		}
 	}

@@ -8,8 +8,8 @@ import (
 )
 
 // label sets the units and formats of the columns of a calculation where its formula keeps those of its parents: for a
-// column that is passed through, for its sum, average, extreme or rounded value, and for sums and differences of columns
-// with one unit. A product or a ratio has none, and neither has a statement with several SELECTs.
+// column that is passed through, for its sum, average, extreme or rounded value, and for sums and differences of
+// columns with one unit. A product or a ratio has none, and neither has a statement with several SELECTs.
 func label(sql string, parents []footnote.StoredResult, columns []footnote.Column) {
 	known := map[string]footnote.Column{} // by name, in lower case
 	for _, r := range parents {
