@@ -80,8 +80,11 @@ func named(d *source.Dialect, name string) *source.Dialect {
 
 // harmless reports whether a function neither has an effect nor reads anything but its arguments.
 func (k *kind) harmless(name string) bool {
-	return postgres.Harmless(name) || slices.Contains(strings.Fields(k.functions), name)
+	return postgres.Harmless(name) || constructs[name] || slices.Contains(strings.Fields(k.functions), name)
 }
+
+// constructs look like functions, and are parts of Postgres's grammar.
+var constructs = wordlist.Set("coalesce nullif greatest least grouping any some array row trim")
 
 // columnKinds maps types to kinds. The others are texts.
 var columnKinds = wordlist.Map(`

@@ -88,6 +88,9 @@ func TestRelatives(t *testing.T) {
 			if err != nil || !strings.HasSuffix(got, `,false,"2024-05-17","1.50"]]`) {
 				t.Errorf("rows: %s, %v", got, err)
 			}
+			if name != "motherduck" { // Postgres, which imitates it, has no DuckDB SQL
+				sourcetest.RunDialect(t, src)
+			}
 			for _, sql := range []string{
 				"DELETE FROM orders", "SELECT * INTO x FROM orders", "SELECT pg_sleep(9)", "SELECT * FROM pg_user",
 				"SELECT current_user", "SELECT set_config('a.b', 'c', false)", "SELECT 1; SELECT 2", "SET a.b = 'c'",
@@ -134,6 +137,41 @@ func TestHostileStatements(t *testing.T) {
 		t.Errorf("something changed.\nbefore: %s\nafter: %s", before, after)
 	}
 	t.Logf("%d hostile statements", len(hostile))
+}
+
+// TestHonestStatements runs what analysts ask.
+func TestHonestStatements(t *testing.T) {
+	src := open(t, imitate(t, cockroach), engines.Options{})
+	for _, sql := range []string{
+		"SELECT c.name, sum(o.total) FROM customers c LEFT JOIN orders o ON o.customer_id = c.id GROUP BY 1 ORDER BY 2 DESC",
+		"SELECT coalesce(city, 'none'), nullif(id, 4), greatest(1, 2), least(1, 2) FROM customers",
+		"SELECT customer_id, grouping(customer_id), sum(total) FROM orders GROUP BY ROLLUP (customer_id)",
+		"SELECT customer_id, count(*) FROM orders GROUP BY GROUPING SETS ((customer_id), ())",
+		"SELECT CASE WHEN city IS NULL THEN 'none' ELSE city END AS place FROM customers",
+		"SELECT id, row_number() OVER (PARTITION BY customer_id ORDER BY total DESC) FROM orders",
+		"SELECT sum(total) FILTER (WHERE total > 10) FROM orders",
+		"SELECT name FROM customers WHERE name ~ '^A' OR name ILIKE '%da' OR name NOT LIKE 'x%'",
+		"SELECT CAST('{\"a\": {\"b\": 1}}' AS jsonb) -> 'a' ->> 'b', '[1]'::jsonb ->> 0",
+		"SELECT date_trunc('month', TIMESTAMP '2024-05-17 18:45:00'), extract(year FROM DATE '2024-05-17')",
+		"SELECT DATE '2024-05-17' - INTERVAL '1 month', now() > '2020-01-01'::timestamptz",
+		"WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 5) SELECT sum(i) FROM n",
+		"SELECT name FROM customers WHERE id IN (SELECT customer_id FROM orders) AND EXISTS (SELECT 1 FROM orders)",
+		"SELECT 2 = ANY (ARRAY[1, 2]), (ARRAY[1, 2, 3])[2], array_agg(id ORDER BY id) FROM orders",
+		"SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY total) FROM orders",
+		"SELECT string_agg(name, ', ' ORDER BY name), count(DISTINCT city) FROM customers",
+		"SELECT DISTINCT ON (customer_id) customer_id, total FROM orders ORDER BY customer_id, total DESC",
+		"SELECT id FROM orders UNION SELECT id FROM customers EXCEPT SELECT 1 INTERSECT SELECT 2 LIMIT 3 OFFSET 1",
+		"SELECT c.name, x.n FROM customers c CROSS JOIN LATERAL (SELECT count(*) AS n FROM orders o WHERE " +
+			"o.customer_id = c.id) x",
+		"SELECT round(avg(total)::numeric, 2), stddev_samp(total), substring(name FROM 1 FOR 2), position('d' IN name) FROM " +
+			"customers JOIN orders ON orders.customer_id = customers.id GROUP BY name",
+		"SELECT * FROM (VALUES (1, 'a'), (2, 'b')) AS t(x, y)", "SELECT \"line\" FROM \"order lines\"",
+		"EXPLAIN SELECT count(*) FROM orders", "SELECT 1.5e3::float8, 'a' || 'b', 7 % 3, trim(both ' ' from ' x ')",
+	} {
+		if got, err := query(t.Context(), src, sql); err != nil {
+			t.Errorf("%s: %s, %v", sql, got, err)
+		}
+	}
 }
 
 // TestPostgresIsNoRelative leaves Postgres to its own source.

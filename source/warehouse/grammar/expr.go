@@ -20,7 +20,7 @@ func (p *parser) expression() {
 var operatorSigns = map[string]bool{
 	"+": true, "-": true, "*": true, "/": true, "%": true, "||": true, "=": true, "==": true, "!=": true, "<>": true,
 	"<": true, ">": true, "<=": true, ">=": true, "<=>": true, "&": true, "|": true, "^": true, "<<": true, "->": true,
-	"=>": true,
+	"=>": true, "->>": true, "~": true, "~*": true, "!~": true, "!~*": true,
 }
 
 // operator reads an operator, and reports whether an operand must follow.

@@ -34,7 +34,7 @@ type token struct {
 const maxText = 64 << 10
 
 // signs are the operators of more than one character, the longest first. >> is left out, because it ends types.
-var signs = []string{"<=>", "<=", ">=", "<>", "!=", "==", "<<", "||", "->", "=>", "::"}
+var signs = []string{"<=>", "->>", "!~*", "!~", "~*", "<=", ">=", "<>", "!=", "==", "<<", "||", "->", "=>", "::"}
 
 type lexer struct {
 	d      *Dialect
