@@ -32,8 +32,8 @@ func fixtures(o *sdk.ServerOptions) func(*sdk.Server) {
 	}
 }
 
-// TestServer runs the scenarios of both revisions. A scenario that fails must be in a list of expected failures, and one
-// that is in a list must fail; docs/mcp.md has the reasons.
+// TestServer runs the scenarios of both revisions. A scenario that fails must be in a list of expected failures, and
+// one that is in a list must fail; docs/mcp.md has the reasons.
 func TestServer(t *testing.T) {
 	url := serve(t)
 	for name, args := range map[string][]string{
