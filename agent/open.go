@@ -68,7 +68,7 @@ func (e *Engine) opening(ctx context.Context, a *Assistant, t *Turn) (footnote.S
 	if err != nil {
 		return footnote.Stream{}, footnote.Opened{}, nil, err
 	}
-	system, tools := frozen.System, e.toolsOf(t.Principal, a)
+	system, tools := frozen.System, e.toolsOf(t.Principal, a, frozen)
 	opened := footnote.Opened{
 		Assistant: a.Name, Model: tier.Model, Tier: tier.Name, Effort: cmp.Or(t.Effort, tier.Effort),
 		Sources: frozen.Sources, System: e.systemDigest.of(system), Tools: e.toolsDigest.of(tools),
@@ -267,7 +267,7 @@ func (r *run) reopen() error {
 	if err != nil {
 		return err
 	}
-	r.system, r.tools = frozen.System, r.e.toolsOf(r.turn.Principal, r.a)
+	r.system, r.tools = frozen.System, r.e.toolsOf(r.turn.Principal, r.a, frozen)
 	opened := footnote.Opened{
 		Assistant: r.a.Name, Model: tier.Model, Tier: tier.Name, Effort: tier.Effort,
 		Sources: frozen.Sources, System: footnote.DigestOf(r.system), Tools: footnote.DigestOf(r.tools),

@@ -87,6 +87,10 @@ type Options struct {
 	Usage Usage
 	// Inbox lists answers for administrators to look at; nil: the endpoint does not exist.
 	Inbox Inbox
+	// Proposals keeps suggested verified queries; nil: the endpoints do not exist. It needs Inbox.
+	Proposals Proposals
+	// Tests runs tests of answers; nil: the endpoints do not exist.
+	Tests Tests
 	// Generator writes SQL statements; nil: the endpoint does not exist.
 	Generator Generator
 	// Queried, if not nil, is called for each statement of a user that is not in the log, because it failed or named no
@@ -251,9 +255,8 @@ func (s *Server) routes() {
 	s.sourceRoutes()
 	s.resultRoutes()
 	s.usageRoutes()
-	if s.opts.Inbox != nil {
-		s.Handle("/api/inbox", protocol.Native, get(s.forAdmins(s.getInbox)))
-	}
+	s.inboxRoutes()
+	s.testRoutes()
 	s.descriptionRoutes()
 }
 

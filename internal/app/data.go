@@ -338,7 +338,7 @@ func (d data) Suggest(ctx context.Context, p footnote.Principal, name string, n 
 // n places.
 func (d data) withVerified(p footnote.Principal, sources []string, n int) func([]string, error) ([]string, error) {
 	return func(others []string, err error) ([]string, error) {
-		if err != nil || !d.verifies {
+		if err != nil {
 			return others, err
 		}
 		list := d.verifiedQueries().Questions(verified.Caller{Roles: p.Roles, Sources: sources, Now: time.Now()}, n/2)

@@ -53,7 +53,7 @@ func (a *App) mcpSettings() mcp.Settings {
 		s.Issuer = issuer.Origin()
 	}
 	s.ReadOnly = a.readOnly
-	if a.verifies {
+	if a.cfg.Context != "" { // verified queries may be added later
 		s.Verified = verifiedForMCP{a}
 	}
 	if a.cfg.MCP.TableTools {

@@ -23,6 +23,7 @@ import (
 
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/agent"
+	"github.com/footnotehq/footnote/internal/strictjson"
 	"github.com/footnotehq/footnote/protocol"
 )
 
@@ -126,8 +127,10 @@ func (p *Protocol) post(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	var m message
-	_ = json.Unmarshal(body, &m) // the SDK refuses what is not JSON
+	m, err := parse(body)
+	if err != nil {
+		return err
+	}
 	session := r.Header.Get(sessionHeader)
 	if m.Method == "initialize" {
 		// The server keeps nothing for a session. Its id only tells apart clients that number their requests alike.
@@ -159,4 +162,26 @@ type message struct {
 	Params struct {
 		RequestID json.RawMessage `json:"requestId"`
 	} `json:"params"`
+}
+
+// maxID limits the bytes of a request's id, which are kept while it can be cancelled.
+const maxID = 200
+
+// parse reads one message. A batch, which only revision 2025-03-26 knows, would be many calls for the limits of one
+// request.
+func parse(body []byte) (m message, err error) {
+	tree, err := strictjson.Parse(body)
+	switch {
+	case err != nil:
+		return m, footnote.Wrapf(footnote.InvalidRequest, err, "The body is not acceptable JSON: %v", err)
+	case tree.Kind() != strictjson.Object:
+		return m, footnote.Invalidf("The body must be one JSON-RPC message. Batches are not accepted.")
+	}
+	if json.Unmarshal(body, &m) != nil {
+		return message{}, nil // the SDK says what is wrong with the message
+	}
+	if len(m.ID) > maxID || len(m.Params.RequestID) > maxID {
+		return m, footnote.Invalidf("The id of a request may have at most %d bytes.", maxID)
+	}
+	return m, nil
 }

@@ -459,6 +459,10 @@ func TestRefusals(t *testing.T) {
 	}{
 		{"GET", "", "", http.StatusMethodNotAllowed},
 		{"POST", "", "{", http.StatusBadRequest},
+		{"POST", "", `[{"jsonrpc":"2.0","id":1,"method":"ping"}]`, http.StatusBadRequest},
+		{"POST", "", `{"jsonrpc":"2.0","id":1,"id":2,"method":"ping"}`, http.StatusBadRequest},
+		{"POST", "", `{"jsonrpc":"2.0","id":1,"method":"ping"} {}`, http.StatusBadRequest},
+		{"POST", "", `{"jsonrpc":"2.0","id":"` + strings.Repeat("1", 300) + `","method":"ping"}`, http.StatusBadRequest},
 		{"POST", "", strings.Repeat(" ", 2<<20), http.StatusRequestEntityTooLarge},
 		{"POST", "https://evil.example", `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`, http.StatusForbidden},
 		{"POST", "", `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`, http.StatusOK},
