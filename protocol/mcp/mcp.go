@@ -49,7 +49,7 @@ type Settings struct {
 	// decides what clients read in the annotations of tools, and they may ask the person before a call without it.
 	ReadOnly func(footnote.Principal) bool
 	// Draw checks and draws a chart of a stored result; nil: there is no tool chart.
-	Draw   func(ctx context.Context, result protocol.ResultPage, spec json.RawMessage) (Drawing, error)
+	Draw func(ctx context.Context, result protocol.ResultPage, spec json.RawMessage) (Drawing, error)
 	// Extend changes the options of the SDK's server, and returns a function that adds further tools, resources and
 	// prompts to it; nil: there are none.
 	Extend func(*sdk.ServerOptions) func(*sdk.Server)

@@ -1,4 +1,4 @@
-// The unmodified SDK of the Model Context Protocol against the program with an imitated model, over HTTP and on
+// The unmodified SDK of the Model Context Protocol, versions 1 and 2, against the program with an imitated model, over HTTP and on
 // standard streams. Lines "fake: …" of a question script the model, and "fault: NAME" makes it fail. test/e2e starts
 // both and runs this.
 import assert from 'node:assert/strict';
@@ -6,28 +6,38 @@ import { test } from 'node:test';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import { Client as ClientV2, StreamableHTTPClientTransport as HTTPTransportV2 } from '@modelcontextprotocol/client';
+import { StdioClientTransport as StdioTransportV2 } from '@modelcontextprotocol/client/stdio';
 
 const base = process.env.FOOTNOTE_TEST_URL;
 const key = process.env.FOOTNOTE_TEST_KEY;
 assert.ok(base && key, 'FOOTNOTE_TEST_URL and FOOTNOTE_TEST_KEY must name the server and a key');
 
-async function connected(t, transport) {
-  const client = new Client({ name: 'test', version: '1' });
+async function connected(t, transport, client = new Client({ name: 'test', version: '1' })) {
   await client.connect(transport);
   t.after(() => client.close());
   return client;
 }
 
-const overHTTP = (t, bearer = key) => connected(t, new StreamableHTTPClientTransport(new URL(`${base}/mcp`), {
-  requestInit: { headers: { authorization: `Bearer ${bearer}` } },
-}));
+// A client of version 2 that prefers the newest revision.
+const newest = () => new ClientV2({ name: 'test', version: '1' }, { versionNegotiation: { mode: 'auto' } });
 
-const onStreams = (t) => connected(t, new StdioClientTransport({
+const address = new URL(`${base}/mcp`);
+const headers = (bearer) => ({ requestInit: { headers: { authorization: `Bearer ${bearer}` } } });
+const overHTTP = (t, bearer = key) => connected(t, new StreamableHTTPClientTransport(address, headers(bearer)));
+const overHTTPV2 = (t) => connected(t, new HTTPTransportV2(address, headers(key)), newest());
+
+const program = () => ({
   command: process.env.FOOTNOTE_TEST_PROGRAM, args: ['mcp'],
   env: Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('FOOTNOTE_TEST_'))),
-}));
+});
+const onStreams = (t) => connected(t, new StdioClientTransport(program()));
+const onStreamsV2 = (t) => connected(t, new StdioTransportV2(program()), newest());
 
-const ask = (client, question, more = {}, options) => client.callTool({ name: 'ask', arguments: { question, ...more } }, undefined, options);
+// Version 1 takes the schema of the result before the options.
+const call = (client, args, options) => client.callTool({ name: 'ask', arguments: args },
+  ...(client instanceof ClientV2 ? [options] : [undefined, options]));
+const ask = (client, question, more = {}, options) => call(client, { question, ...more }, options);
 
 async function runs(state) {
   const res = await fetch(`${base}/api/conversations`, { headers: { authorization: `Bearer ${key}` } });
@@ -39,13 +49,17 @@ async function until(done) {
   assert.ok(await done());
 }
 
-for (const [where, connect] of [['over HTTP', overHTTP], ['on standard streams', onStreams]]) {
+for (const [where, connect] of [
+  ['over HTTP', overHTTP], ['on standard streams', onStreams],
+  ['version 2 over HTTP', overHTTPV2], ['version 2 on standard streams', onStreamsV2],
+]) {
   test(`${where}: the tools`, async (t) => {
     const client = await connect(t);
     const list = await client.listTools();
     assert.deepEqual(list.tools.map((x) => x.name).sort(), ['ask', 'chart', 'query', 'result', 'schema']);
     assert.ok(JSON.stringify(list).length < 8192);
     assert.ok(list.tools.every((x) => x.annotations.readOnlyHint));
+    if (client instanceof ClientV2) assert.equal(client.getNegotiatedProtocolVersion(), '2026-07-28');
   });
 
   test(`${where}: an answer with footnotes, its rows and resources`, async (t) => {
@@ -76,11 +90,26 @@ for (const [where, connect] of [['over HTTP', overHTTP], ['on standard streams',
     const client = await connect(t);
     const rows = await client.callTool({ name: 'query', arguments: { sql: 'SELECT count(*) AS n FROM orders', source: 'shop' } });
     assert.deepEqual(rows.structuredContent.rows, [[846]]);
+    const stored = await client.callTool({ name: 'result', arguments: { id: rows.structuredContent.id } });
+    assert.deepEqual(stored.structuredContent.rows, [[846]]);
     for (const sql of ['DELETE FROM orders', 'SELECT 1; DROP TABLE orders', "ATTACH 'x.db' AS x", 'PRAGMA writable_schema=1']) {
       const res = await client.callTool({ name: 'query', arguments: { sql, source: 'shop' } });
       assert.equal(res.isError, true, sql);
       assert.match(res.content[0].text, /refused/, sql);
     }
+  });
+
+  test(`${where}: a call that is cancelled ends the run`, async (t) => {
+    const client = await connect(t);
+    const { continue: id } = (await ask(client, 'fault: silent', { wait_seconds: 1 })).structuredContent;
+    const cancel = new AbortController();
+    // The first step that the server reports shows that it works on the call.
+    const waiting = new Promise((resolve) => {
+      call(client, { continue: id, wait_seconds: 60 }, { signal: cancel.signal, onprogress: () => cancel.abort() })
+        .then(() => resolve('answered'), () => resolve('cancelled'));
+    });
+    assert.equal(await waiting, 'cancelled');
+    await until(async () => (await call(client, { continue: id, wait_seconds: 1 })).structuredContent.status !== 'running');
   });
 }
 
