@@ -143,6 +143,9 @@ const (
 type ApprovalAsked struct {
 	ApprovalID string `json:"approval_id"`
 	CallID     string `json:"call_id"`
+	// Outside says which text from outside the conversation has read, if that is why the call needs an approval of its
+	// own: its effect leaves the conversation. Approving such a call never approves later ones.
+	Outside string `json:"outside,omitempty"`
 }
 
 // ApprovalGiven records the person's decision.

@@ -45,7 +45,7 @@ export interface ToolPart {
   began?: string; // when the model asked for it
   state: ToolState;
   /** The approval that the call waits or waited for. */
-  approval?: { id: string; approved?: boolean; reason?: string };
+  approval?: { id: string; approved?: boolean; reason?: string; outside?: string };
   /** Set if the call waits for the browser or a person. */
   parked?: boolean;
   content?: string; // what the model read
@@ -202,8 +202,10 @@ function reduce(c: Conversation, ev: LogEvent): Conversation {
     }
     case "tool_result":
       return returned(c, ev);
-    case "approval_asked":
-      return withCall(c, ev.body.call_id, (p) => ({ ...p, state: "waiting", approval: { id: ev.body.approval_id } }));
+    case "approval_asked": {
+      const { approval_id: id, call_id, outside } = ev.body;
+      return withCall(c, call_id, (p) => ({ ...p, state: "waiting", approval: { id, ...(outside && { outside }) } }));
+    }
     case "approval_given":
       return withCall(c, ev.body.call_id, (p) => ({
         ...p,

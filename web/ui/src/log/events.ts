@@ -132,7 +132,8 @@ export interface Bodies {
     detail?: unknown;
     by?: string;
   };
-  approval_asked: { approval_id: string; call_id: string };
+  /** outside says which text from outside makes an approval of this call alone necessary. */
+  approval_asked: { approval_id: string; call_id: string; outside?: string };
   approval_given: { approval_id: string; call_id: string; approved: boolean; reason?: string; user?: string };
   run_started: {
     door: string;

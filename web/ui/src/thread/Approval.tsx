@@ -17,6 +17,12 @@ const actions: Record<string, string> = {
   file_edit: "change this file",
 };
 
+/** The name of a tool in words; that of an MCP server's tool is mcp__server__tool. */
+function spoken(name: string): string {
+  const [, server, tool] = /^mcp__([^_]+)__(.+)$/.exec(name) ?? [];
+  return tool ? `${tool.replaceAll("_", " ")} of ${server}` : name.replaceAll("_", " ");
+}
+
 const maxReasonLength = 500;
 
 /** A call that waits for approval: a preview of what it would do, and three buttons. It can be approved once the
@@ -32,6 +38,7 @@ export function Approval({ part, conversation }: { part: ToolPart; conversation:
   const card = useRef<HTMLElement>(null);
   useTools();
   const family = familyOf(part);
+  const outside = part.approval?.outside;
   const file = family === "command" ? "" : subject(family, part.input);
 
   const decide = async (approved: boolean, more: { always?: boolean; reason?: string } = {}) => {
@@ -62,12 +69,16 @@ export function Approval({ part, conversation }: { part: ToolPart; conversation:
     >
       <header className="flex min-w-0 items-center gap-2 rounded-t-lg border-b bg-warn-soft px-4 py-2">
         <Icon name="key" small className="text-warn" />
-        <h3 className="shrink-0 font-medium">
-          Allow it to {actions[family ?? ""] ?? `use ${part.name.replaceAll("_", " ")}`}?
-        </h3>
+        <h3 className="shrink-0 font-medium">Allow it to {actions[family ?? ""] ?? `use ${spoken(part.name)}`}?</h3>
         <span className="min-w-0 truncate font-mono text-xs text-ink-soft">{file}</span>
       </header>
-      <div className="px-4 py-3">
+      <div className="space-y-3 px-4 py-3">
+        {outside && (
+          <p className="text-ink-soft">
+            This acts outside the conversation, which has read text from elsewhere: {outside}. Check that you want
+            exactly this.
+          </p>
+        )}
         <Boundary>
           <Suspense
             fallback={
@@ -120,9 +131,11 @@ export function Approval({ part, conversation }: { part: ToolPart; conversation:
           <Button look="primary" disabled={sent || !shown} aria-keyshortcuts="A" onClick={() => void decide(true)}>
             Allow once <Key>A</Key>
           </Button>
-          <Button disabled={sent || !shown} onClick={() => void decide(true, { always: true })}>
-            Always in this conversation
-          </Button>
+          {!outside && (
+            <Button disabled={sent || !shown} onClick={() => void decide(true, { always: true })}>
+              Always in this conversation
+            </Button>
+          )}
           <Button look="quiet" disabled={sent} aria-keyshortcuts="D" onClick={() => setDeclining(true)}>
             Decline <Key>D</Key>
           </Button>

@@ -174,7 +174,7 @@ function words(ev: LogEvent): string[] {
       ];
     }
     case "approval_asked":
-      return [ev.body.call_id];
+      return [ev.body.call_id, ev.body.outside ? `after text from outside: ${ev.body.outside}` : ""];
     case "approval_given":
       return [
         ev.body.approved ? "allowed" : "declined",
