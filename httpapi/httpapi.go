@@ -36,6 +36,8 @@ type Engine interface {
 	Stop(ctx context.Context, conversation, by string) error
 	Append(ctx context.Context, p footnote.Principal, conversation string, body footnote.Body,
 		rows *footnote.Result) (int64, footnote.Body, error)
+	Record(ctx context.Context, p footnote.Principal, clientID string, run footnote.QueryRun,
+		rows *footnote.Result) (conversation string, stored footnote.QueryRun, err error)
 	Complete(ctx context.Context, p footnote.Principal, prompt string) (string, footnote.Spent, error)
 	Assistants(p footnote.Principal) []agent.AssistantInfo
 }
@@ -81,6 +83,10 @@ type Options struct {
 	Usage Usage
 	// Inbox lists answers for administrators to look at; nil: the endpoint does not exist.
 	Inbox Inbox
+	// Proposals keeps suggested verified queries; nil: the endpoints do not exist. It needs Inbox.
+	Proposals Proposals
+	// Tests runs tests of answers; nil: the endpoints do not exist.
+	Tests Tests
 	// Generator writes SQL statements; nil: the endpoint does not exist.
 	Generator Generator
 	// Queried, if not nil, is called for each statement of a user that is not in the log, because it failed or named no
@@ -240,9 +246,8 @@ func (s *Server) routes() {
 	s.sourceRoutes()
 	s.resultRoutes()
 	s.usageRoutes()
-	if s.opts.Inbox != nil {
-		s.Handle("/api/inbox", protocol.Native, get(s.forAdmins(s.getInbox)))
-	}
+	s.inboxRoutes()
+	s.testRoutes()
 	s.descriptionRoutes()
 }
 

@@ -21,7 +21,9 @@ type Data interface {
 		limit int) (Distribution, error)
 	// Query runs one statement, with the same gate and limits as the agent's queries. It returns
 	// InvalidRequest, with the reason, for a statement that is refused or fails.
-	Query(ctx context.Context, p footnote.Principal, source, sql string) (footnote.Result, time.Duration, error)
+	// Query runs a statement: sql, or the verified query that it describes.
+	Query(ctx context.Context, p footnote.Principal, source, sql string, checked *protocol.Checked) (footnote.Result,
+		time.Duration, error)
 	Calculations
 	// Suggest returns questions that were tested and have an answer.
 	Suggest(ctx context.Context, p footnote.Principal, source string, n int) ([]string, error)

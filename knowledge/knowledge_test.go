@@ -46,6 +46,7 @@ func TestFaultsNameFileAndLine(t *testing.T) {
 		{"not UTF-8", "glossary.md", "a\n\xff\n", "glossary.md:2: the line is not UTF-8"},
 		{"control character", "glossary.md", "a\x1bb", "glossary.md:1: the line has a control character"},
 		{"unknown file", "glosary.md", "x", "glosary.md: a context has no such file"},
+		{"empty model", "model.yaml", "\n", "model.yaml: the file is empty"},
 		{"no YAML", "model.yaml", "name: x\n  datasets: [", "model.yaml:2: it is not YAML"},
 		{"unknown key", "model.yaml", "name: x\ndatsets: []\n", `model.yaml:2: the key "datsets" is not known here`},
 		{"key twice", "model.yaml", "name: x\nname: y\n", "model.yaml:2: \"name\" is here a second time"},

@@ -210,6 +210,7 @@ func (h Hidden) Redact(sql string, own bool, err error) error {
 		return err
 	}
 	silent := *bad
+	silent.Redacted = true
 	silent.Reason = "The statement uses something that you may not see, or that does not exist."
 	return &silent
 }

@@ -155,6 +155,7 @@ const (
 type Error struct {
 	Kind, Reason string
 	TimedOut     bool // the limit it exceeded is the time limit
+	Redacted     bool // the engine's reason named something that is hidden from the caller
 }
 
 func (e *Error) Error() string { return e.Kind + ": " + e.Reason }
@@ -298,7 +299,7 @@ func Collect(ctx context.Context, s Source, q Query) (footnote.Result, Summary, 
 		rows = append(rows, row)
 		return nil
 	})
-	ended(noted(ctx, q.SQL, sum, err))
+	ended(noted(ctx, q, sum, err))
 	if err != nil {
 		return footnote.Result{}, sum, err
 	}
@@ -306,12 +307,15 @@ func Collect(ctx context.Context, s Source, q Query) (footnote.Result, Summary, 
 }
 
 // noted returns the audit record of a statement.
-func noted(ctx context.Context, sql string, sum Summary, err error) footnote.Statement {
-	st := footnote.Statement{SQL: sql, Tables: sum.Tables, RowCount: sum.Rows, Outcome: footnote.StatementFailed}
+func noted(ctx context.Context, q Query, sum Summary, err error) footnote.Statement {
+	st := footnote.Statement{SQL: q.SQL, Tables: sum.Tables, RowCount: sum.Rows, Outcome: footnote.StatementFailed}
 	for _, c := range sum.Columns {
 		st.Columns = append(st.Columns, c.Name)
 	}
 	bad, _ := errors.AsType[*Error](err)
+	if bad != nil && bad.Redacted && q.Own { // the caller reads the record
+		st.SQL, st.Tables = "-- a statement of the server, which uses something that the caller may not see", nil
+	}
 	switch {
 	case err == nil && sum.Truncated:
 		st.Outcome = footnote.StatementTruncated

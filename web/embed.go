@@ -44,7 +44,7 @@ const sandboxPrefix = "assets/sandbox-"
 // file.
 func Patterns() []string {
 	return []string{
-		"/{$}", "/c/{id}", "/c/{id}/{result}", "/usage", "/inbox", "/chart", "/chart/{symbol}",
+		"/{$}", "/c/{id}", "/c/{id}/{result}", "/usage", "/inbox", "/tests", "/chart", "/chart/{symbol}",
 		"/chart/{symbol}/{timeframe}", "/assets/", "/favicon.svg",
 	}
 }

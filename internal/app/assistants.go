@@ -98,11 +98,10 @@ func (a *App) policy() agent.Policy {
 
 // analyst returns the assistant that answers from the sources.
 func (a *App) analyst(ctx context.Context) (*agent.Assistant, error) {
+	a.verified = verified.New(verified.Options{Queries: a.verifiedQueries, Sources: a.catalog, Now: a.now})
 	var tools []tool.Tool
-	if a.verifies {
-		tools = append(tools, verified.New(verified.Options{
-			Queries: a.verifiedQueries, Sources: a.catalog, Now: a.now,
-		}))
+	if a.knowledge != nil {
+		tools = append(tools, a.verified)
 	}
 	tools = append(tools, query.New(query.Options{Sources: a.catalog})...)
 	tools = append(tools, profile.New(profile.Options{Sources: a.catalog})...)

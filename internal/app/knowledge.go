@@ -34,7 +34,7 @@ func (a *App) openKnowledge(ctx context.Context) error {
 	if err != nil {
 		return contextError(c.Context, err)
 	}
-	a.knowledge, a.verifies = w, len(w.Current().Verified.All()) > 0
+	a.knowledge = w
 	for _, line := range unused(w.Current().Verified, a.cfg.Sources, time.Now()) {
 		a.log.WarnContext(ctx, "a verified query cannot be used", "why", line)
 	}

@@ -46,6 +46,10 @@ func (a *App) mcpSettings() mcp.Settings {
 		Version: a.version, OnDisconnect: a.cfg.StoredOnDisconnect, Draw: draw, Logger: a.log,
 		Issuer: a.cfg.Auth.JWT.Issuer, Resource: a.cfg.MCP.URL,
 	}
+	s.ReadOnly = a.readOnly
+	if a.cfg.Context != "" { // verified queries may be added later
+		s.Verified = verifiedForMCP{a}
+	}
 	if a.cfg.MCP.TableTools {
 		s.TableTools.Query, s.TableTools.List, s.TableTools.Describe = query.CommonNames()
 	}

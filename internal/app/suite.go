@@ -169,7 +169,7 @@ func (a *App) expectedQuery(p footnote.Principal, t suite.Test) (string, source.
 		if e.Source == "" && len(sources) > 1 || !slices.Contains(sources, name) {
 			return "", source.Query{}, footnote.Invalidf("Name one of the sources %s.", strings.Join(sources, ", "))
 		}
-		return name, source.Query{SQL: e.SQL}, nil
+		return name, source.Query{SQL: e.SQL, Args: boundValues(e.Args)}, nil
 	}
 	caller := verified.Caller{Roles: p.Roles, Sources: sources, Now: time.Now()}
 	q, ok := a.verifiedQueries().Find(caller, e.Verified)
@@ -183,6 +183,17 @@ func (a *App) expectedQuery(p footnote.Principal, t suite.Test) (string, source.
 		args, err = m.Args, nil
 	}
 	return q.Source, source.Query{SQL: q.SQL, Args: args}, err
+}
+
+// boundValues returns values read from YAML as a statement receives them.
+func boundValues(values []any) (args []any) {
+	for _, v := range values {
+		if n, ok := v.(int); ok {
+			v = int64(n)
+		}
+		args = append(args, v)
+	}
+	return args
 }
 
 func argsOf(q *verified.Query, values map[string]string) (args []any, err error) {
@@ -351,7 +362,9 @@ func (a *App) Parts(ctx context.Context, p footnote.Principal) (map[string]footn
 	for name, digest := range a.words().FileDigests() {
 		parts[name] = digest
 	}
-	rules := prompt.Build(prompt.Options{Charts: true, Results: a.calculator != nil, Verified: a.verifies})
+	rules := prompt.Build(prompt.Options{
+		Charts: true, Results: a.calculator != nil, Verified: len(a.verifiedQueries().All()) > 0,
+	})
 	parts["the rules of the system prompt"] = footnote.DigestOf([]byte(rules))
 	ctx = footnote.WithPrincipal(ctx, p)
 	chosen, err := a.catalog.Choose(p, nil)

@@ -59,6 +59,7 @@ type Expect struct {
 	Rows    [][]any  `yaml:"rows"`
 	SQL     string   `yaml:"sql"`
 	Source  string   `yaml:"source"` // of SQL; empty: the only one
+	Args    []any    `yaml:"args"`   // of SQL: the values of $1, $2, …
 	// Verified is the name of a verified query, with its Parameters. Without parameters, the question must be one of
 	// its wordings if it has any.
 	Verified   string            `yaml:"verified"`
@@ -162,6 +163,8 @@ func (e Expect) check() error {
 		return errors.New("expect needs exactly one of rows, sql and verified")
 	case e.Rows == nil && e.Source != "" && e.SQL == "":
 		return errors.New("expect has a source, which only sql can have")
+	case len(e.Args) > 0 && e.SQL == "":
+		return errors.New("expect has args, which only sql can have")
 	case len(e.Parameters) > 0 && e.Verified == "":
 		return errors.New("expect has parameters, which only verified can have")
 	case len(e.Rows) > maxRows:

@@ -153,13 +153,13 @@ func (q *Query) fits(question string, parts []part, tokens []token, args []any) 
 
 // Filled returns the question with arguments in its slots.
 func (q *Query) Filled(args []any) string {
-	text := q.Question
+	var pairs []string // replaced at once: a text may look like a slot
 	for i, p := range q.Parameters {
 		if i < len(args) {
-			text = strings.ReplaceAll(text, "{"+p.Name+"}", shown(p, args[i]))
+			pairs = append(pairs, "{"+p.Name+"}", shown(p, args[i]))
 		}
 	}
-	return text
+	return strings.NewReplacer(pairs...).Replace(q.Question)
 }
 
 // shown returns an argument as a person would write it.

@@ -49,6 +49,14 @@ type Parameter struct {
 	Values []string // of OneOf: the values that the statement receives
 }
 
+// Describe returns the type of the parameter in words, with the values that it can have.
+func (p Parameter) Describe() string {
+	if p.Type == OneOf {
+		return OneOf + " " + strings.Join(p.Values, ", ")
+	}
+	return p.Type
+}
+
 // Set holds the verified queries of a company. The zero value is empty. It never changes.
 type Set struct {
 	queries []*Query // by name

@@ -83,7 +83,7 @@ func chartAnalyst(e module.Env, m market.Market, boards *board.Boards, prices *d
 		as.Model = planner.Chart{}
 	}
 	as.Tools = append(tools.New(tools.Options{Market: m}),
-		drawing.New(drawing.Options{Boards: boards, Bar: prices.Bar})...)
+		drawing.New(drawing.Options{Boards: boards, Bar: prices.Bar, Candles: prices.Candles})...)
 	as.Tiers = e.Tiers
 	as.Setting = &drawing.Surroundings{
 		Symbol: boards.Symbol,
