@@ -332,7 +332,7 @@ func (a *App) connect() error {
 }
 
 func (a *App) connectModel() error {
-	a.planner = offline.New(offline.Options{Catalog: a.catalog, Verified: a.verifiedQueries})
+	a.planner = offline.New(offline.Options{Catalog: a.catalog, Verified: a.verifiedQueries, Metrics: a.metricsFor})
 	if a.cfg.Upstream == config.Offline {
 		a.model = a.planner
 		a.check = func(context.Context) error { return nil }
@@ -505,7 +505,9 @@ func (a *App) describe() string {
 // openModules opens the optional parts of the program.
 func (a *App) openModules(ctx context.Context, list []module.Module) error {
 	for _, m := range list {
-		opened, err := m.Open(ctx, module.Env{Config: a.cfg, Log: a.store, Hub: a.hub, Tiers: a.tiers(), Logger: a.log})
+		opened, err := m.Open(ctx, module.Env{
+			Config: a.cfg, Log: a.store, Hub: a.hub, Tiers: a.tiers(), Opening: a.fixed, Logger: a.log,
+		})
 		if err != nil {
 			return err
 		}

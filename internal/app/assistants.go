@@ -3,7 +3,6 @@ package app
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -133,7 +132,7 @@ func (a *App) explore() *agent.Assistant {
 		Name: "explore", Title: "Local files", Description: "Answers questions from files that stay in your browser.",
 		Tiers: a.tiers(),
 		Tools: append(browser.New(), ask.New()),
-		Opening: withoutSources(prompt.Blocks(prompt.Local()),
+		Opening: a.fixed(prompt.Local(),
 			"The assistant explore works on files in the browser and has no sources."),
 		Policy: agent.Policy{Deny: a.cfg.Tools.Deny},
 	}
@@ -143,15 +142,17 @@ func (a *App) explore() *agent.Assistant {
 	return as
 }
 
-// withoutSources returns the Opening of an assistant that has a fixed system prompt and no sources. A question about a
-// source gets the message refusal.
-func withoutSources(system json.RawMessage, refusal string) func(context.Context, footnote.Principal,
-	[]string) (agent.Opening, error) {
+// fixed returns the Opening of an assistant that has no sources: its rules follow the company's glossary. A question
+// about a source gets the message refusal.
+func (a *App) fixed(rules, refusal string) func(context.Context, footnote.Principal, []string) (agent.Opening, error) {
 	return func(_ context.Context, _ footnote.Principal, asked []string) (agent.Opening, error) {
 		if len(asked) > 0 {
 			return agent.Opening{}, footnote.Invalidf("%s", refusal)
 		}
-		return agent.Opening{System: system}, nil
+		words := a.words()
+		return agent.Opening{
+			System: prompt.Blocks(prompt.Glossary(words.Glossary) + rules), Context: words.Digest,
+		}, nil
 	}
 }
 

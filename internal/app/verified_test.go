@@ -146,7 +146,7 @@ func TestVerifiedThroughEachProtocol(t *testing.T) {
 			} {
 				got := ask(q)
 				for _, want := range []string{
-					`"verified":[{"result":"r1","query":"volume","question":"Booked volume in 2026-03","by":"Ann"`,
+					`"verified":[{"result":"r1","query":"volume","question":"Booked volume in March 2026","by":"Ann"`,
 					`"on":"2026-11-02"`,
 				} {
 					if !strings.Contains(got, want) {
@@ -215,7 +215,7 @@ func TestVerifiedFact(t *testing.T) {
 		*a.results[0].Verified != a.Verified[0].Verified {
 		t.Errorf("%+v", a)
 	}
-	if !strings.HasPrefix(a.Text, "Booked volume in 2026-03: **") || len(a.Unresolved) > 0 {
+	if !strings.HasPrefix(a.Text, "Booked volume in March 2026: **") || len(a.Unresolved) > 0 {
 		t.Errorf("%s %+v", a.Text, a.Unresolved)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"golang.org/x/text/unicode/norm"
 )
@@ -165,11 +166,14 @@ func (q *Query) Filled(args []any) string {
 // shown returns an argument as a person would write it.
 func shown(p Parameter, arg any) string {
 	s := fmt.Sprint(arg)
-	switch p.Type {
-	case Month:
-		return strings.TrimSuffix(s, "-01")
-	case Text:
+	day, err := time.Parse(time.DateOnly, s)
+	switch {
+	case p.Type == Text:
 		return `"` + s + `"`
+	case p.Type == Month && err == nil:
+		return day.Format("January 2006")
+	case p.Type == Date && err == nil:
+		return day.Format("2 January 2006")
 	}
 	return s
 }

@@ -26,7 +26,7 @@ export function Proposals() {
   const open = list.filter((p) => p.state === "open");
   const closed = list.filter((p) => p.state !== "open");
   return (
-    <section aria-label="Proposals" className="mt-6">
+    <section aria-label="Proposals" className="mt-6 mb-8">
       <h2 className="font-serif text-lg font-medium">Proposals</h2>
       {open.map((p) => (
         <One key={p.id} p={p} onDecided={replace} />
@@ -96,7 +96,7 @@ function One({ p, onDecided }: { p: Proposal; onDecided: (p: Proposal) => void }
               maxLength={2000}
               value={words}
               onChange={(e) => setWords(e.target.value)}
-              className="h-9 min-w-0 grow rounded-md border bg-surface px-2.5 text-sm"
+              className="h-9 min-w-0 grow rounded-md border bg-surface px-2.5 text-sm max-sm:basis-full"
             />
             <Button disabled={busy} onClick={() => void review(false)}>
               Decline

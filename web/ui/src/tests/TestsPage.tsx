@@ -225,9 +225,7 @@ function Changed({ before, after }: { before: TestRun; after: TestRun }) {
   const list = differences(before, after);
   return (
     <>
-      <h3 className="mt-6 font-medium">
-        Differences between {listTime(before.time)} and {listTime(after.time)}
-      </h3>
+      <h3 className="mt-6 font-medium">What differs between the old and the new run</h3>
       {list.length === 0 ? (
         <p className="mt-1 text-sm text-ink-quiet">Every test has the same outcome.</p>
       ) : (
@@ -235,7 +233,7 @@ function Changed({ before, after }: { before: TestRun; after: TestRun }) {
           <thead className="text-xs text-ink-quiet">
             <tr>
               {["Test", "Old run", "New run"].map((h) => (
-                <th key={h} scope="col" className={`${cell} font-normal`}>
+                <th key={h} scope="col" className={`${cell} font-normal whitespace-nowrap`}>
                   {h}
                 </th>
               ))}
@@ -269,7 +267,7 @@ function Unpassed({ run }: { run: TestRun }) {
   if (list.length === 0) return null;
   return (
     <>
-      <h3 className="mt-6 font-medium">Not passed on {listTime(run.time)}</h3>
+      <h3 className="mt-6 font-medium">What did not pass in the new run</h3>
       <ul className="mt-1 text-sm wrap-anywhere" aria-label="Not passed">
         {list.map(([name, status]) => (
           <li key={name} className="border-b py-2">
