@@ -144,7 +144,11 @@ type ApprovalAsked struct {
 	ApprovalID string `json:"approval_id"`
 	CallID     string `json:"call_id"`
 	// Reason is why a person must approve the call, although its tool needs no approval: it would read too much.
+	// Approving such a call never approves later ones.
 	Reason string `json:"reason,omitempty"`
+	// Outside says which text from outside the conversation has read, if that is why the call needs an approval of its
+	// own: its effect leaves the conversation. Approving such a call never approves later ones.
+	Outside string `json:"outside,omitempty"`
 }
 
 // ApprovalGiven records the person's decision.

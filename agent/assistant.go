@@ -31,6 +31,8 @@ type Assistant struct {
 	// means all. A source that does not exist, or that the principal may not use, is an error with code InvalidRequest.
 	Opening func(ctx context.Context, p footnote.Principal, sources []string) (Opening, error)
 	Tools   []tool.Tool
+	// Offered returns more tools, which may come and go; nil: none. It must be quick. Their specs are Pinned.
+	Offered func() []tool.Tool
 	Policy  Policy
 	Limits  Limits
 	// Unavailable is the message with which turns for the assistant are refused, because it cannot work here. It is
@@ -47,6 +49,17 @@ type Assistant struct {
 	Titles  bool
 	Created time.Time
 }
+
+// tools returns all tools that the assistant has now.
+func (a *Assistant) tools() []tool.Tool {
+	if a.Offered == nil {
+		return a.Tools
+	}
+	return slices.Concat(a.Tools, a.Offered())
+}
+
+// Frozen returns the definitions of the tools that the assistant has now.
+func (a *Assistant) Frozen() json.RawMessage { return Freeze(a.tools(), a.Policy) }
 
 // Opening holds the parts of a conversation that never change.
 type Opening struct {
@@ -185,7 +198,7 @@ func (a *Assistant) info() AssistantInfo {
 		Model: a.ModelName, Tiers: a.Tiers, Unavailable: a.Unavailable, TakesWhere: a.Setting != nil,
 		Created: a.Created,
 	}
-	for _, t := range a.Tools {
+	for _, t := range a.tools() {
 		s := t.Spec()
 		_, checked := t.(tool.Checked)
 		info.Tools = append(info.Tools, ToolInfo{
@@ -306,11 +319,12 @@ func (e *Engine) cheapest(p footnote.Principal, a *Assistant, own string) Tier {
 
 // toolsOf returns the definitions of the tools of a new conversation, as far as its principal may use them.
 func (e *Engine) toolsOf(p footnote.Principal, a *Assistant, o Opening) json.RawMessage {
-	tools := slices.DeleteFunc(slices.Clone(a.Tools), func(t tool.Tool) bool {
+	all := a.tools()
+	tools := slices.DeleteFunc(slices.Clone(all), func(t tool.Tool) bool {
 		name := t.Spec().Name
 		return !e.opts.Access.Tool(p, name) || slices.Contains(o.Without, name)
 	})
-	if len(tools) == len(a.Tools) {
+	if len(tools) == len(a.Tools) && len(all) == len(a.Tools) {
 		return e.frozen[a]
 	}
 	return Freeze(tools, a.Policy)
@@ -318,7 +332,7 @@ func (e *Engine) toolsOf(p footnote.Principal, a *Assistant, o Opening) json.Raw
 
 // side returns the side on which a tool runs, or empty if there is no such tool.
 func (a *Assistant) side(name string) string {
-	for _, t := range a.Tools {
+	for _, t := range a.tools() {
 		s := t.Spec()
 		if _, alias := s.Aliases[name]; alias || s.Name == name {
 			return s.Side

@@ -20,6 +20,10 @@ type plan struct {
 	refusal string // the text that the model reads instead of a result
 	ask     bool   // a person must approve it first
 	wait    bool   // a client or a person must act on it
+	// approval is set while a person's approval is missing, and outside says which text from outside makes it
+	// necessary, if any does.
+	approval bool
+	outside  string
 	// declined is set when a person declined the call.
 	declined bool
 	// mayHaveRun is set when a process that died may have made the call before it was refused.
@@ -119,20 +123,24 @@ func (r *run) plan(c openCall) plan {
 	}
 	p.mayHaveRun = r.recovered && !r.s.unapproved(c.ID)
 	if p.tool == nil {
-		p.refusal = fmt.Sprintf("There is no tool named %.100s. The tools are: %s.", c.Name,
-			strings.Join(r.offered(), ", "))
+		p.refusal = r.missing(c.Name)
 		return p
 	}
 	decision, decided := r.s.approvals[c.ID]
+	p.outside = r.outsideText(p.spec)
+	standing := p.outside == "" && r.s.isAlways(p.spec.Name)
 	switch verdict := r.a.Policy.Verdict(p.spec); {
 	case verdict == Deny || verdict == Unlisted:
 		p.refusal = "The tool " + p.spec.Name + " may not be used here."
+	case p.spec.Pinned && !r.isFrozen(p.tool):
+		p.refusal = "The tool " + p.spec.Name + " has changed since this conversation began, so it cannot be used in " +
+			"it. Tell the user that it can be used in a new conversation."
 	case decided && !decision.Approved:
 		p.refusal, p.declined = declined(decision.Reason), true
 	case r.s.costly[c.ID] && !decided:
-		p.wait = true
-	case verdict == Ask && !decided && !r.s.isAlways(p.spec.Name):
-		p.ask = !r.s.asked[c.ID]
+		p.approval, p.wait = true, true
+	case (verdict == Ask || p.outside != "") && !decided && !standing:
+		p.ask, p.approval = !r.s.asked[c.ID], true
 		p.wait = !p.ask
 	case p.spec.Side == tool.Client:
 		p.wait = true
@@ -174,6 +182,9 @@ func unattended(p plan) string {
 			"and say in your answer what you assumed."
 	case p.spec.Side == tool.Client:
 		return "The tool " + p.spec.Name + " runs in the user's page, and no page is open here. Continue without it."
+	case p.outside != "":
+		return "A person must approve calls of " + p.spec.Name + ", because this conversation has read text from " +
+			"outside (" + p.outside + "), and no one can do so here. Continue without it."
 	default:
 		return "A person must approve calls of " + p.spec.Name + ", and no one can do so here. Continue without it."
 	}
@@ -181,7 +192,7 @@ func unattended(p plan) string {
 
 // tool returns the tool of a call, by name or alias. For an alias, it also renames the arguments of the call.
 func (r *run) tool(c *openCall) (tool.Tool, tool.Spec) {
-	for _, t := range r.a.Tools {
+	for _, t := range r.a.tools() {
 		s := t.Spec()
 		if !r.e.opts.Access.Tool(r.turn.Principal, s.Name) {
 			continue
@@ -213,7 +224,7 @@ func renameArguments(input json.RawMessage, names map[string]string) json.RawMes
 
 func (r *run) offered() []string {
 	var names []string
-	for _, t := range r.a.Tools {
+	for _, t := range r.a.tools() {
 		s := t.Spec()
 		if v := r.a.Policy.Verdict(s); (v == Allow || v == Ask) && r.e.opts.Access.Tool(r.turn.Principal, s.Name) {
 			names = append(names, s.Name)
@@ -265,7 +276,7 @@ type outcome struct {
 func (r *run) runGroup(plans []plan) error {
 	if plans[0].ask {
 		c := plans[0].call
-		r.put(nil, footnote.ApprovalAsked{ApprovalID: approvalID(c.ID), CallID: c.ID})
+		r.put(nil, footnote.ApprovalAsked{ApprovalID: approvalID(c.ID), CallID: c.ID, Outside: plans[0].outside})
 		return nil
 	}
 	if r.ctx.Err() != nil {

@@ -486,7 +486,7 @@ func (r *run) answers(t Turn) (map[footnote.Digest][]byte, []footnote.Body) {
 }
 
 // decided converts the decisions of a turn into events. With Always, it also approves every other waiting call of the
-// same tool.
+// same tool, unless each of its calls needs an approval of its own.
 func (r *run) decided(t Turn) []footnote.Body {
 	var bodies []footnote.Body
 	done := map[string]bool{}
@@ -496,7 +496,7 @@ func (r *run) decided(t Turn) []footnote.Body {
 			ApprovalID: approvalID(a.CallID), CallID: a.CallID, Approved: a.Approved, Reason: a.Reason,
 			User: t.Principal.User,
 		}
-		if a.Always && a.Approved && !r.s.costly[a.CallID] { // each costly call is decided by itself
+		if a.Always && a.Approved {
 			given.Always, given.Tool = true, tool
 		}
 		bodies = append(bodies, given)
@@ -505,13 +505,15 @@ func (r *run) decided(t Turn) []footnote.Body {
 		done[a.CallID] = true // the turn decides this call itself, here or further down
 	}
 	for _, a := range t.Approvals {
-		tool := r.toolName(a.CallID)
+		spec := r.specOf(a.CallID)
+		tool := spec.Name
+		a.Always = a.Always && r.outsideText(spec) == "" && !r.s.costly[a.CallID]
 		give(a, tool)
-		if !a.Always || !a.Approved || r.s.costly[a.CallID] {
+		if !a.Always || !a.Approved {
 			continue
 		}
 		for _, c := range r.s.waiting() {
-			if r.s.asked[c.ID] && !r.s.costly[c.ID] && !done[c.ID] && r.toolName(c.ID) == tool {
+			if r.s.asked[c.ID] && !r.s.costly[c.ID] && !done[c.ID] && r.specOf(c.ID).Name == tool {
 				give(Approval{CallID: c.ID, Approved: true}, "")
 			}
 		}
@@ -519,15 +521,15 @@ func (r *run) decided(t Turn) []footnote.Body {
 	return bodies
 }
 
-// toolName returns the name of an open call's tool, which is not an alias.
-func (r *run) toolName(id string) string {
+// specOf returns the specification of an open call's tool.
+func (r *run) specOf(id string) tool.Spec {
 	for _, c := range r.s.calls {
 		if c.ID == id {
 			_, spec := r.tool(&c)
-			return spec.Name
+			return spec
 		}
 	}
-	return ""
+	return tool.Spec{}
 }
 
 // result converts the answer to a call into its event and the chunks of its rows. The model reads only these rows, in

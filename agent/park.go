@@ -87,9 +87,7 @@ func (r *run) awaitsPage() bool {
 	open := r.s.open()
 	for _, c := range open {
 		p := r.plan(c)
-		_, decided := r.s.approvals[c.ID]
-		asks := r.a.Policy.Verdict(p.spec) == Ask && !decided && !r.s.isAlways(p.spec.Name)
-		if !p.wait || asks || p.spec.Family == tool.Question {
+		if !p.wait || p.approval || p.spec.Family == tool.Question {
 			return false
 		}
 	}

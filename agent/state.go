@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -42,6 +43,7 @@ type state struct {
 	costly            map[string]bool                   // those of them whose statement would read too much
 	results           map[string]footnote.ToolResult    // by call id
 	always            map[string]int64                  // always approved tools, with the event of the approval
+	outside           string                            // which text from outside was read first; see outsideText
 	stored            []footnote.StoredResult           // without rewound ones
 	storedAt          []int64                           // the sequence of the event of each
 	userQueries       []userQuery                       // since the newest message
@@ -88,6 +90,9 @@ func (s *state) apply(ev footnote.Event) {
 		s.unreadable(ev, b)
 	case footnote.Opened:
 		s.opened = b
+		if len(b.Sources) > 0 {
+			s.outside = cmp.Or(s.outside, outsideSources)
+		}
 	case footnote.UserMessage:
 		s.messages, s.userQueries = append(s.messages, userMessage{ev.Seq, b}), nil
 	case footnote.Rewound:
@@ -151,6 +156,8 @@ func (s *state) unreadable(ev footnote.Event, b footnote.Unreadable) {
 	switch {
 	case b.Kind == "run_started":
 		s.begin(ev.Run, unknownStart)
+	case b.Kind == "tool_result", b.Kind == "opened":
+		s.outside = cmp.Or(s.outside, "a part of the conversation that cannot be read")
 	case b.Kind == "run_parked", b.Kind == "run_resumed":
 		s.parked = b.Kind == "run_parked"
 	case b.Kind == "assistant_message":
@@ -232,6 +239,7 @@ func (s *state) result(seq int64, r footnote.ToolResult) {
 		return // only the first counts
 	}
 	put(&s.results, r.CallID, r)
+	s.outside = cmp.Or(s.outside, fmt.Sprintf("a result of %.64s", r.Name))
 	s.cost = s.cost.Add(r.Cost)
 	if !s.ids[r.CallID] { // the message that made the call cannot be read
 		s.ordinal++

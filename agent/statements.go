@@ -26,7 +26,7 @@ func (s *state) named(a *Assistant, c openCall) openCall {
 	if a == nil {
 		return c
 	}
-	for _, t := range a.Tools {
+	for _, t := range a.tools() {
 		if args, ok := t.Spec().Aliases[c.Name]; ok {
 			c.Input = renameArguments(c.Input, args)
 			break

@@ -40,7 +40,7 @@ func (c Config) Check() error {
 	_, retention := c.RetentionRules()
 	_, redaction := c.RedactPatterns()
 	return cmp.Or(retention, redaction, c.checkUpstream(), c.checkFilters(), c.checkTables(), c.checkFunctions(),
-		c.checkOrigins(), c.MCP.check(c.Auth.JWT.Issuer),
+		c.checkOrigins(), c.MCP.check(c.Auth.JWT.Issuer), c.checkMCPServers(),
 		c.checkLimits(), c.Auth.JWT.check(), c.checkAccess(), c.checkTools(), c.Cache.check(), c.checkListen(),
 		c.checkKeys(), c.Tests.check(c.Upstream))
 }
@@ -388,7 +388,7 @@ func (c Cache) check() error {
 }
 
 func (c Config) checkTools() error {
-	policy := agent.Policy{Offer: c.Tools.Offer, Approve: c.Tools.Approve, Deny: c.Tools.Deny}
+	policy := agent.Policy{Offer: c.Tools.Offer, Approve: c.Tools.Approve, Deny: c.Tools.Deny, Trust: c.Tools.Trust}
 	if err := policy.Check(); err != nil {
 		return err
 	}

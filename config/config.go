@@ -85,6 +85,8 @@ type Config struct {
 
 	Market Market `yaml:"market"`
 	MCP    MCP    `yaml:"mcp"`
+	// MCPServers are those whose tools assistants may use, by name; only in the file.
+	MCPServers map[string]MCPServer `yaml:"mcp_servers"`
 
 	Tests Tests `yaml:"tests"`
 
@@ -282,6 +284,7 @@ type Tools struct {
 	Offer   []string `yaml:"offer"`
 	Approve []string `yaml:"approve"`
 	Deny    []string `yaml:"deny"`
+	Trust   []string `yaml:"trust"` // may act outside without approval even after text from outside was read
 
 	Own    []OwnTool      `yaml:"own"`    // only in the file
 	Search []search.Table `yaml:"search"` // only in the file
@@ -421,6 +424,9 @@ func Load(path string, environ []string, flags map[string]string) (Config, error
 		if err := c.Set(name, flags[name]); err != nil {
 			return c, err
 		}
+	}
+	if err := c.expandMCPServers(env); err != nil {
+		return c, err
 	}
 	named := c.Upstream != ""
 	c.settle()

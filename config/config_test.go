@@ -120,6 +120,7 @@ var testValues = map[string][3]string{
 	"coder.history": {"1048577", "1048578", "1048579"}, "coder.org_history": {"1073741825", "1073741826", "1073741827"},
 	"slow_response":   {"1s", "2s", "3s"},
 	"mcp.url":         {"https://a.example/mcp", "https://b.example/mcp", "http://localhost/mcp"},
+	"tools.trust":     {`["mcp__a__*"]`, "b,c", "d"},
 	"mcp.table_tools": {"true", "true", "true"}, "mcp.sign_in": {"true", "false", "true"},
 	"traces.endpoint": {"http://one:4318", "https://two", "http://three/otlp"},
 	"traces.headers":  {"a=1", "b=2", "c=3,d=4"}, "traces.ratio": {"0.5", "0.1", "0.2"},
@@ -142,6 +143,10 @@ func variable(name string) string {
 	return "FOOTNOTE_" + strings.ToUpper(strings.ReplaceAll(name, ".", "_"))
 }
 
+func onlyInFile(name string) bool {
+	return name == "tools.own" || name == "tools.search" || name == "mcp_servers"
+}
+
 // yamlOf returns the content of a file with one setting.
 func yamlOf(name, value string) string {
 	outer, inner, nested := strings.Cut(name, ".")
@@ -153,7 +158,7 @@ func yamlOf(name, value string) string {
 
 func TestSettingPrecedence(t *testing.T) {
 	for name, index := range settings(reflect.TypeFor[config.Config](), "", nil) {
-		if name == "tools.own" || name == "tools.search" { // only in the file
+		if onlyInFile(name) {
 			continue
 		}
 		values, ok := testValues[name]
@@ -906,7 +911,7 @@ func TestDocumentedSettings(t *testing.T) {
 	}
 	defaults := reflect.ValueOf(config.Default())
 	for name, index := range settings(reflect.TypeFor[config.Config](), "", nil) {
-		if name == "tools.own" || name == "tools.search" { // a list of lists, which the row regexp does not match
+		if onlyInFile(name) { // a list of lists, which the row regexp does not match
 			continue
 		}
 		doc, ok := documented[name]

@@ -59,7 +59,13 @@ type Spec struct {
 	Final       bool            // the tool FinalAnswer: a call of it that succeeds ends the run
 	ReadOnly    bool            // calls may run in parallel, and again after a crash
 	Cacheable   bool            // a statement gives the same rows while its source's data stay the same
-	Timeout     time.Duration   // 0: the run's tool timeout
+	// Outside means that the effect of a call leaves the conversation's own documents and workspace: it sends,
+	// publishes or writes elsewhere. Once a conversation has read text from outside, each such call needs approval.
+	Outside bool
+	// Pinned means that the description and schema come from outside and may change at any time: calls are refused in
+	// conversations that began with others.
+	Pinned  bool
+	Timeout time.Duration // 0: the run's tool timeout
 	// Aliases lists other names that calls may use, although models are not offered them. Each maps its own names of
 	// arguments to those in InputSchema.
 	Aliases map[string]map[string]string

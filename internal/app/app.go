@@ -48,6 +48,7 @@ import (
 	"github.com/footnotehq/footnote/tool"
 	"github.com/footnotehq/footnote/tool/cache"
 	"github.com/footnotehq/footnote/tool/calculate"
+	mcptool "github.com/footnotehq/footnote/tool/mcp"
 	"github.com/footnotehq/footnote/tool/workspace"
 )
 
@@ -92,6 +93,7 @@ type App struct {
 	inbox       audit.Inbox  // for the audit: what the log does not hold
 	audit       *audit.Audit // nil when this process drives no runs
 	mcp         *mcp.Protocol
+	mcpServers  *mcptool.Servers // connected when this process drives runs
 	closers     []func() error
 }
 
@@ -120,6 +122,7 @@ func New(ctx context.Context, c config.Config, o Options) (*App, error) {
 	if err != nil {
 		return nil, err
 	}
+	a.connectMCPServers(ctx)
 	if a.audit, err = a.newAudit(); err == nil {
 		err = a.drive(ctx)
 	}
@@ -133,6 +136,7 @@ func New(ctx context.Context, c config.Config, o Options) (*App, error) {
 func Open(ctx context.Context, c config.Config, o Options) (_ *App, err error) {
 	log, folder, how := cmp.Or(o.Logger, slog.New(slog.DiscardHandler)), o.Folder, o.File
 	a := &App{cfg: c, version: o.Version, out: o.Out, log: log, hub: hub.New(), now: o.Now, wrap: o.Wrap}
+	a.mcpServers = new(mcptool.Servers)
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, a.Close(ctx))

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/footnotehq/footnote"
@@ -21,6 +22,7 @@ import (
 	"github.com/footnotehq/footnote/tool/browser"
 	"github.com/footnotehq/footnote/tool/calculate"
 	"github.com/footnotehq/footnote/tool/chart"
+	"github.com/footnotehq/footnote/tool/mcp"
 	"github.com/footnotehq/footnote/tool/profile"
 	"github.com/footnotehq/footnote/tool/query"
 	"github.com/footnotehq/footnote/tool/schema"
@@ -51,7 +53,13 @@ func (a *App) allAssistants(ctx context.Context) ([]*agent.Assistant, error) {
 		if err != nil {
 			return nil, fmt.Errorf("tool schemas of %s: %w", as.Name, err)
 		}
-		as.Validate = validate
+		as.Validate = func(name string, input []byte) error {
+			if strings.HasPrefix(name, mcp.Prefix) {
+				return a.mcpServers.Validate(name, input)
+			}
+			return validate(name, input)
+		}
+		as.Offered = a.mcpTools(as.Name)
 		as.Limits = a.limits()
 		if as.Model == nil {
 			as.Model = a.model
@@ -84,7 +92,7 @@ func (a *App) tiers() []agent.Tier {
 // policy returns the configured tool policy.
 func (a *App) policy() agent.Policy {
 	t := a.cfg.Tools
-	return agent.Policy{Offer: t.Offer, Approve: t.Approve, Deny: t.Deny}
+	return agent.Policy{Offer: t.Offer, Approve: t.Approve, Deny: t.Deny, Trust: t.Trust}
 }
 
 // analyst returns the assistant that answers from the sources.
@@ -204,7 +212,7 @@ func (a *App) Frame(ctx context.Context, name string, p footnote.Principal) (tra
 		tier := as.DefaultTier()
 		return transfer.Frame{
 			Assistant: as.Name, Sources: frozen.Sources, System: frozen.System, Context: frozen.Context,
-			Tools: agent.Freeze(as.Tools, as.Policy), Org: p.Org, User: p.User, Now: time.Now,
+			Tools: as.Frozen(), Org: p.Org, User: p.User, Now: time.Now,
 			Choice: footnote.Choice{Model: tier.Model, Tier: tier.Name, Effort: tier.Effort},
 		}, err
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/footnotehq/footnote/model/offline"
 	"github.com/footnotehq/footnote/store"
 	"github.com/footnotehq/footnote/tool"
+	"github.com/footnotehq/footnote/tool/mcp"
 	"github.com/footnotehq/footnote/tool/workspace"
 )
 
@@ -52,7 +53,7 @@ func (a *App) coder(ctx context.Context) (*agent.Assistant, error) {
 	a.workspaces = spaces
 	a.onClose(spaces.Close)
 	as.Tools = spaces.Tools()
-	if as.Policy, err = coderPolicy(a.cfg.Coder, as.Tools); err != nil {
+	if as.Policy, err = coderPolicy(a.cfg); err != nil {
 		return nil, err
 	}
 	commands := a.unconfined == nil
@@ -118,33 +119,23 @@ func (a *App) private() []string {
 }
 
 // coderPolicy returns the policy for the coder's tools. It rejects an entry that matches none of them, because the
-// operator would believe it to be in force.
-func coderPolicy(c config.Coder, tools []tool.Tool) (agent.Policy, error) {
+// operator would believe it to be in force. Which tools MCP servers offer is known only while they are connected.
+func coderPolicy(c config.Config) (agent.Policy, error) {
 	known := workspace.Names()
 	matches := func(glob, name string) bool { ok, _ := path.Match(glob, name); return ok }
-	for setting, list := range map[string][]string{"allow": c.Allow, "ask": c.Ask, "deny": c.Deny} {
+	for setting, list := range map[string][]string{"allow": c.Coder.Allow, "ask": c.Coder.Ask, "deny": c.Coder.Deny} {
 		for _, glob := range list {
-			if !slices.ContainsFunc(known, func(name string) bool { return matches(glob, name) }) {
+			if !strings.HasPrefix(glob, mcp.Prefix) &&
+				!slices.ContainsFunc(known, func(name string) bool { return matches(glob, name) }) {
 				return agent.Policy{}, &config.Invalid{Err: fmt.Errorf(
 					"coder.%s has %q, which is not a tool of the coder; its tools are %s",
 					setting, glob, strings.Join(known, ", "))}
 			}
 		}
 	}
-	listed := func(list []string, name string) bool {
-		return slices.ContainsFunc(list, func(glob string) bool { return matches(glob, name) })
-	}
-	p := agent.Policy{Deny: c.Deny}
-	for _, t := range tools {
-		s := t.Spec()
-		if !listed(c.Ask, s.Name) && (s.ReadOnly || listed(c.Allow, s.Name)) {
-			p.Approve = append(p.Approve, s.Name)
-		}
-	}
-	if len(p.Approve) == 0 {
-		p.Approve = []string{"-"} // matches none: an empty list would approve all read-only tools
-	}
-	return p, nil
+	return agent.Policy{
+		Ask: c.Coder.Ask, Approve: c.Coder.Allow, Reads: true, Deny: c.Coder.Deny, Trust: c.Tools.Trust,
+	}, nil
 }
 
 // Policies returns tables of the tools that the analyst and the coder may use.

@@ -81,7 +81,7 @@ func TestCoderPolicy(t *testing.T) {
 			}, "deny allow allow allow allow deny",
 		},
 	} {
-		p, err := coderPolicy(c.Coder, w.Tools())
+		p, err := coderPolicy(config.Config{Coder: c.Coder})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -93,7 +93,7 @@ func TestCoderPolicy(t *testing.T) {
 			t.Errorf("%s: %v, want %s", name, got, c.want)
 		}
 	}
-	if _, err := coderPolicy(config.Coder{Deny: []string{"bash"}}, w.Tools()); err == nil ||
+	if _, err := coderPolicy(config.Config{Coder: config.Coder{Deny: []string{"bash"}}}); err == nil ||
 		!strings.Contains(err.Error(), `coder.deny has "bash"`) {
 		t.Errorf("an entry that names no tool: %v", err)
 	}

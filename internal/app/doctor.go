@@ -73,6 +73,7 @@ func Doctor(ctx context.Context, c config.Config, o DoctorOptions) *doctor.Repor
 		m.Check(ctx, c, r)
 	}
 	checkCoder(ctx, c, r)
+	checkMCPServers(ctx, c, r)
 	return r
 }
 

@@ -420,7 +420,7 @@ func (a *App) Estimate(ctx context.Context, p footnote.Principal) (int64, error)
 	const calls, answer, grown = 3, 600, 3000
 	_, cost := priced.MinUse(model.Request{
 		Principal: p, Model: a.assistant.DefaultTier().Model, Sources: frozen.Sources, System: frozen.System,
-		Tools: agent.Freeze(a.assistant.Tools, a.assistant.Policy), MaxTokens: answer,
+		Tools: a.assistant.Frozen(), MaxTokens: answer,
 	}, grown)
 	return calls * cost.MicroUSD, nil
 }

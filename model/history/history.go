@@ -18,6 +18,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/internal/fence"
 	"github.com/footnotehq/footnote/internal/mark"
 	"github.com/footnotehq/footnote/internal/strictjson"
 	"github.com/footnotehq/footnote/internal/visible"
@@ -222,6 +223,9 @@ func (b *builder) close(words string) {
 		content, failed := words, true
 		if c.result != nil {
 			content, failed = c.result.Content, c.result.IsError
+			if c.result.By != "user" { // who declined a call said so
+				content = fence.Wrap(content)
+			}
 		} else {
 			b.repairs++
 		}

@@ -215,9 +215,9 @@ func TestResultsAreInOrderOfCalls(t *testing.T) {
 		{Seq: 6, Body: footnote.UserMessage{Text: "never mind"}},
 		{Seq: 7, Body: footnote.ToolResult{CallID: "b", Content: "too late"}},
 	})
-	want := `[{"type":"tool_result","tool_use_id":"a","content":"1"},` +
+	want := `[{"type":"tool_result","tool_use_id":"a","content":"<data>\n1\n</data>"},` +
 		`{"type":"tool_result","tool_use_id":"b","is_error":true,"content":"` + history.Unanswered + `"},` +
-		`{"type":"tool_result","tool_use_id":"c","content":"3"},{"type":"text","text":"never mind"}]`
+		`{"type":"tool_result","tool_use_id":"c","content":"<data>\n3\n</data>"},{"type":"text","text":"never mind"}]`
 	if string(got[2].Content) != want {
 		t.Errorf("got  %s\nwant %s", got[2].Content, want)
 	}

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/footnotehq/footnote/internal/fence"
 )
 
 // Request is a parsed call of the Messages API, as a rule sees it.
@@ -146,7 +148,7 @@ func (r Request) Results() []Result {
 	for _, c := range r.Messages[len(r.Messages)-1].Content {
 		if c.Type == "tool_result" {
 			call := calls[c.ToolUseID]
-			out = append(out, Result{c.ToolUseID, call.Name, call.Input, plainText(c.Content), c.IsError})
+			out = append(out, Result{c.ToolUseID, call.Name, call.Input, fence.Unwrap(plainText(c.Content)), c.IsError})
 		}
 	}
 	return out

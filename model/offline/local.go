@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/internal/fence"
 	"github.com/footnotehq/footnote/internal/localschema"
 	"github.com/footnotehq/footnote/model"
 	"github.com/footnotehq/footnote/source"
@@ -316,7 +317,8 @@ func readBrowserData(messages []model.Message) *browserData {
 				}
 			case "tool_result":
 				if at, ok := calls[b.ToolUseID]; ok {
-					if res, err := ParseResult(&Call{Content: plainText(b.Content), Failed: b.IsError}); err == nil {
+					content := fence.Unwrap(plainText(b.Content))
+					if res, err := ParseResult(&Call{Content: content, Failed: b.IsError}); err == nil {
 						seen.values[at] = res
 						seen.blind = seen.blind || len(res.Rows) == 0 && res.Count > 0
 					}

@@ -6,6 +6,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/footnotehq/footnote/internal/fence"
 	"github.com/footnotehq/footnote/model"
 )
 
@@ -70,7 +71,7 @@ func (h *History) add(m model.Message) {
 		case b.Type == "tool_result":
 			for _, c := range h.Calls {
 				if c.id == b.ToolUseID {
-					c.Answered, c.Failed, c.Content = true, b.IsError, plainText(b.Content)
+					c.Answered, c.Failed, c.Content = true, b.IsError, fence.Unwrap(plainText(b.Content))
 				}
 			}
 		case b.Type == "text" && m.Role == "user" && !asked:

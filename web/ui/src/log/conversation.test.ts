@@ -176,7 +176,7 @@ describe("tool calls", () => {
       ["user_message", { text: "q" }],
       ["run_started", { door: "app" }],
       says(1, call("t1", "Bash"), call("t2", "run_query")),
-      ["approval_asked", { approval_id: "a1", call_id: "t1" }],
+      ["approval_asked", { approval_id: "a1", call_id: "t1", outside: "a result of Read" }],
       ["run_parked", { calls: ["t1", "t2"], deadline: "2026-01-01T00:05:00Z" }],
       ["approval_given", { approval_id: "a1", call_id: "t1", approved: true }],
       ["run_resumed", { attempt: 1, reason: "answered" }],
@@ -184,7 +184,7 @@ describe("tool calls", () => {
     const parked = play(begin.slice(0, 5));
     expect(parked.turns[0]).toMatchObject({ state: "parked", deadline: "2026-01-01T00:05:00Z" });
     expect(parked.turns[0]!.parts).toMatchObject([
-      { key: "t1", state: "waiting", parked: true, approval: { id: "a1" } },
+      { key: "t1", state: "waiting", parked: true, approval: { id: "a1", outside: "a result of Read" } },
       { key: "t2", state: "waiting", parked: true },
     ]);
     expect(busy(parked)).toBe(true);

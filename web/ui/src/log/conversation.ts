@@ -44,8 +44,9 @@ export interface ToolPart {
   input: unknown;
   began?: string; // when the model asked for it
   state: ToolState;
-  /** The approval that the call waits or waited for. Cost says why a statement that reads much needs one. */
-  approval?: { id: string; approved?: boolean; reason?: string; cost?: string };
+  /** The approval that the call waits or waited for. Cost says why a statement that reads much needs one, and outside
+   * which text from outside does. */
+  approval?: { id: string; approved?: boolean; reason?: string; cost?: string; outside?: string };
   /** Set if the call waits for the browser or a person. */
   parked?: boolean;
   content?: string; // what the model read
@@ -202,12 +203,14 @@ function reduce(c: Conversation, ev: LogEvent): Conversation {
     }
     case "tool_result":
       return returned(c, ev);
-    case "approval_asked":
-      return withCall(c, ev.body.call_id, (p) => ({
+    case "approval_asked": {
+      const { approval_id: id, call_id, reason: cost, outside } = ev.body;
+      return withCall(c, call_id, (p) => ({
         ...p,
         state: "waiting",
-        approval: { id: ev.body.approval_id, cost: ev.body.reason },
+        approval: { id, ...(cost && { cost }), ...(outside && { outside }) },
       }));
+    }
     case "approval_given":
       return withCall(c, ev.body.call_id, (p) => ({
         ...p,

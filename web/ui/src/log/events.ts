@@ -132,7 +132,9 @@ export interface Bodies {
     detail?: unknown;
     by?: string;
   };
-  approval_asked: { approval_id: string; call_id: string; reason?: string };
+  /** reason says why a statement that reads much needs an approval, and outside which text from outside makes one of this
+   * call alone necessary. */
+  approval_asked: { approval_id: string; call_id: string; reason?: string; outside?: string };
   approval_given: { approval_id: string; call_id: string; approved: boolean; reason?: string; user?: string };
   run_started: {
     door: string;

@@ -18,6 +18,12 @@ const actions: Record<string, string> = {
   query: "run this statement",
 };
 
+/** The name of a tool in words; that of an MCP server's tool is mcp__server__tool. */
+function spoken(name: string): string {
+  const [, server, tool] = /^mcp__([^_]+)__(.+)$/.exec(name) ?? [];
+  return tool ? `${tool.replaceAll("_", " ")} of ${server}` : name.replaceAll("_", " ");
+}
+
 const maxReasonLength = 500;
 
 /** A call that waits for approval: a preview of what it would do, and three buttons. It can be approved once the
@@ -33,6 +39,7 @@ export function Approval({ part, conversation }: { part: ToolPart; conversation:
   const card = useRef<HTMLElement>(null);
   useTools();
   const family = familyOf(part);
+  const outside = part.approval?.outside;
   const file = family === "command" ? "" : subject(family, part.input);
 
   const decide = async (approved: boolean, more: { always?: boolean; reason?: string } = {}) => {
@@ -63,13 +70,17 @@ export function Approval({ part, conversation }: { part: ToolPart; conversation:
     >
       <header className="flex min-w-0 items-center gap-2 rounded-t-lg border-b bg-warn-soft px-4 py-2">
         <Icon name="key" small className="text-warn" />
-        <h3 className="shrink-0 font-medium">
-          Allow it to {actions[family ?? ""] ?? `use ${part.name.replaceAll("_", " ")}`}?
-        </h3>
+        <h3 className="shrink-0 font-medium">Allow it to {actions[family ?? ""] ?? `use ${spoken(part.name)}`}?</h3>
         <span className="min-w-0 truncate font-mono text-xs text-ink-soft">{file}</span>
       </header>
       <div className="space-y-3 px-4 py-3">
         {part.approval?.cost && <p className="text-warn">{part.approval.cost}</p>}
+        {outside && (
+          <p className="text-ink-soft">
+            This acts outside the conversation, which has read text from elsewhere: {outside}. Check that you want
+            exactly this.
+          </p>
+        )}
         <Boundary>
           <Suspense
             fallback={
@@ -122,7 +133,7 @@ export function Approval({ part, conversation }: { part: ToolPart; conversation:
           <Button look="primary" disabled={sent || !shown} aria-keyshortcuts="A" onClick={() => void decide(true)}>
             Allow once <Key>A</Key>
           </Button>
-          {!part.approval?.cost && (
+          {!outside && !part.approval?.cost && (
             <Button disabled={sent || !shown} onClick={() => void decide(true, { always: true })}>
               Always in this conversation
             </Button>

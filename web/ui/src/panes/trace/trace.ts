@@ -174,7 +174,11 @@ function words(ev: LogEvent): string[] {
       ];
     }
     case "approval_asked":
-      return [ev.body.call_id, ev.body.reason ?? ""];
+      return [
+        ev.body.call_id,
+        ev.body.reason ?? "",
+        ev.body.outside ? `after text from outside: ${ev.body.outside}` : "",
+      ];
     case "approval_given":
       return [
         ev.body.approved ? "allowed" : "declined",
