@@ -9,7 +9,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/footnotehq/footnote/config"
+	"github.com/footnotehq/footnote/demo/demotest"
 	"github.com/footnotehq/footnote/httpapi"
+	"github.com/footnotehq/footnote/internal/access"
 )
 
 // TestCalculateAcrossSources joins results of two databases, asks where a row comes from, and calculates with the
@@ -79,4 +82,52 @@ func TestCalculateOverExpiredRows(t *testing.T) {
 		!strings.Contains(w.Body.String(), "The rows of r1 have expired. Run its query again") {
 		t.Errorf("%d %s", w.Code, w.Body)
 	}
+}
+
+// TestCalculatedRowsNeedAccessToParents takes a source away from a user. What was calculated from its rows is then
+// hidden, too, also over several steps.
+func TestCalculatedRowsNeedAccessToParents(t *testing.T) {
+	folder := t.TempDir()
+	both := func(c *config.Config) { c.Sources["open"] = demotest.Shop(t) }
+	ids := map[string]string{}
+	t.Run("with access", func(t *testing.T) {
+		g := newRig(t, folder, both)
+		var run taken
+		g.call("POST", "/api/conversations", map[string]any{
+			"text": "hello", "assistant": "analyst", "sources": []string{"open"},
+		}, 202, &run)
+		id := run.Conversation
+		g.settle(id)
+		add := func(name, target, sql string) {
+			var r ownResult
+			g.call("POST", target, map[string]any{"sql": sql, "conversation": id}, 200, &r)
+			ids[name] = r.Result.ID
+		}
+		calculate := func(name, sql string) {
+			var r ownResult
+			g.call("POST", "/api/conversations/"+id+"/calculations", map[string]any{"sql": sql}, 200, &r)
+			ids[name] = r.Result.ID
+		}
+		table := func(name string) string { return ids[name][strings.LastIndexByte(ids[name], '.')+1:] }
+		add("shop", "/api/sources/shop/query", "SELECT 2 AS n")
+		add("open", "/api/sources/open/query", "SELECT 3 AS n")
+		calculate("child", "SELECT a.n + b.n AS n FROM "+table("shop")+" a, "+table("open")+" b")
+		calculate("grandchild", "SELECT n + 1 AS n FROM "+table("child"))
+		calculate("child of open", "SELECT n + 1 AS n FROM "+table("open"))
+	})
+	t.Run("without", func(t *testing.T) {
+		all := []string{"*"}
+		g := newRig(t, folder, both, func(c *config.Config) {
+			c.Access = []access.Rule{{
+				Users: []string{"ada"}, Assistants: all, Sources: []string{"open"}, Tools: all, Tiers: all, Models: all,
+			}}
+		})
+		for name, want := range map[string]int{
+			"shop": 404, "child": 404, "grandchild": 404, "open": 200, "child of open": 200,
+		} {
+			if w := g.do(g.request("GET", "/api/results/"+ids[name], nil)); w.Code != want {
+				t.Errorf("%s: %d %s", name, w.Code, w.Body)
+			}
+		}
+	})
 }

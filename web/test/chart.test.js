@@ -565,8 +565,8 @@ test("a line that closes have crossed is marked", async () => {
   const crossed = after.filter((c) => Math.sign(c - price) === -side).length;
   const words = new RegExp(`^Crossed: ${crossed} closes since .* lie ${side > 0 ? "below" : "above"}\\.$`);
   for (const [width, viewport] of Object.entries({ 1440: desktop, 390: phone }))
-    for (const colorScheme of ["light", "dark"]) {
-      p = await chart("XAUUSD", { viewport, colorScheme });
+    for (const theme of ["light", "dark"]) {
+      p = await chart("XAUUSD", { viewport, theme });
       await p.route(/\/api\/drawings\?/, async (route) => {
         const response = await route.fetch();
         const doc = await response.json();
@@ -577,7 +577,7 @@ test("a line that closes have crossed is marked", async () => {
       await ready(p);
       if (width === "390") await p.getByRole("button", { name: "Show the chat" }).click();
       await p.locator("[data-change]").getByText(words).first().waitFor();
-      await shot(p, `chart-crossed-${colorScheme}-${width}`);
+      await shot(p, `chart-crossed-${theme}-${width}`);
       await p.done();
     }
 });

@@ -12,7 +12,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"sync"
 	"testing"
 
@@ -233,13 +232,4 @@ func (s *Server) remove() {
 		_ = s.process.Wait()
 	}
 	_ = os.RemoveAll(s.dir)
-}
-
-// Log returns the server's log.
-func (d *Database) Log() string {
-	out, err := os.ReadFile(filepath.Join(d.server.dir, "log"))
-	if err != nil {
-		return err.Error()
-	}
-	return strings.TrimSpace(string(out))
 }

@@ -16,7 +16,7 @@ import type { ResultRef } from "../../api/rows";
 import { count as grouped, plural } from "../../lib/format";
 import type { Cell, Column } from "../../log/events";
 import { Icon } from "../../ui/Icon";
-import { stylesOf, formatCell, type Style } from "../numbers";
+import { stylesOf, formatCell, isIdentifier, type Style } from "../numbers";
 import type { Filter } from "./filter";
 import { Filters } from "./Filters";
 import { useRows, type Sort } from "./rows";
@@ -122,7 +122,10 @@ export function Grid({ source, columns, count: total, first: given, label, mark,
       widths: columns.map((c, j) =>
         widthOf(
           c,
-          some.map((r) => (r[j] === null ? "NULL" : formatCell(r[j], styles[j]!, r))),
+          [
+            ...(styles[j]!.numeric && isIdentifier(c) ? [String(total)] : []), // the last rows can have longer numbers
+            ...some.map((r) => (r[j] === null ? "NULL" : formatCell(r[j], styles[j]!, r))),
+          ],
           unit,
         ),
       ),
