@@ -61,8 +61,8 @@ type Options struct {
 type Entry struct {
 	// Type is "audit" for a question, "query" for a statement that a person ran, "generate_sql" for one that was
 	// written for a person, "side_job" for one that a chat front end asked for, "title" or "summary" for a call of the
-	// model outside runs, and "proposal" or "proposal_review" for a verified query that an administrator suggests or
-	// decides about.
+	// model outside runs, "proposal" or "proposal_review" for a verified query that an administrator suggests or
+	// decides about, and "consent" for what happened to a person's consent that a program acts for them.
 	Type      string `json:"type"`
 	SessionID string `json:"session_id"`
 	RunID     string `json:"run_id,omitempty"` // a person's own statement has none

@@ -23,8 +23,12 @@ import (
 	"sync/atomic"
 	"time"
 
+	"golang.org/x/time/rate"
+
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/agent"
+	"github.com/footnotehq/footnote/httpapi/consent"
+	"github.com/footnotehq/footnote/httpapi/session"
 	"github.com/footnotehq/footnote/hub"
 	"github.com/footnotehq/footnote/protocol"
 )
@@ -115,6 +119,8 @@ type Options struct {
 	Keys map[string]footnote.Principal
 	// StoredKeys checks keys that can be revoked while the server runs; nil: none.
 	StoredKeys StoredKeys
+	// Consents lets people allow programs to act for them; nil: the endpoints do not exist.
+	Consents *consent.Issuer
 	// Tokens checks signed tokens; nil: no token is accepted.
 	Tokens Tokens
 	// NeedsKey rejects callers without a key even when there are no Keys. If it is false and there are no
@@ -172,6 +178,7 @@ type Server struct {
 	notFoundPage   http.Handler                          // nil: without the web app
 	tally          tally
 	conns          connections
+	strangers      *rate.Limiter // of requests without a key that read or write the store
 	views          views
 	draining       atomic.Bool
 }
@@ -187,6 +194,7 @@ func New(o Options) (*Server, error) {
 		foreign: http.NewCrossOriginProtection(), patterns: map[string][]string{},
 		openings: openings{of: map[string]footnote.Opened{}}, challenges: map[string]func(*http.Request) string{},
 	}
+	s.strangers = rate.NewLimiter(anonymous, anonymousTop)
 	s.tally.perUser, s.tally.total, s.conns.max = o.StreamsPerUser, o.Streams, o.Connections
 	if err := s.admit(); err != nil {
 		return nil, err
@@ -240,6 +248,7 @@ func (s *Server) routes() {
 	}
 	s.generateRoutes()
 	s.sessionRoutes()
+	s.consentRoutes()
 	s.conversationRoutes()
 	s.assistantRoutes()
 	s.workspaceRoutes()
@@ -496,8 +505,10 @@ type scope struct {
 	id, route string
 	envelope  protocol.Envelope
 	principal footnote.Principal
-	withKey   bool   // the caller sent an API key
-	keyID     string // id of the stored key, sent or behind a session
+	withKey   bool           // the caller sent an API key
+	keyID     string         // id of the stored key, sent or behind a session
+	signIn    session.Digest // of the key, sent or behind a session; zero: none, or a key that cannot start a session
+	consent   string         // of the person to the program that calls; empty: the person calls
 	begun     time.Time
 	status    int    // overrides the status of the error's code
 	unknown   bool   // no route matches

@@ -238,12 +238,18 @@ func (m Metric) words() string {
 // identifier matches names in an expression.
 var identifier = regexp.MustCompile(`[\pL_][\pL\p{Nd}_$]*`)
 
-// metricHidden reports whether the expression of a metric may use a column or table that is hidden from a principal.
-func (c *Context) metricHidden(m Metric, p footnote.Principal) bool {
+// namesIn returns the names in an expression or statement, in lower case.
+func namesIn(sql string) map[string]bool {
 	names := map[string]bool{}
-	for _, w := range identifier.FindAllString(m.Expression, -1) {
+	for _, w := range identifier.FindAllString(sql, -1) {
 		names[strings.ToLower(w)] = true
 	}
+	return names
+}
+
+// metricHidden reports whether the expression of a metric may use a column or table that is hidden from a principal.
+func (c *Context) metricHidden(m Metric, p footnote.Principal) bool {
+	names := namesIn(m.Expression)
 	for i := range c.Model.Datasets {
 		d := &c.Model.Datasets[i]
 		if (d.Hidden || !May(p, d.Roles)) && names[strings.ToLower(d.Name)] {

@@ -145,6 +145,8 @@ func (c *Context) With(more map[string][]byte) (*Context, error) {
 	return fromFiles(files)
 }
 
+func (c *Context) hasModel() bool { return c.files[ModelFile] != nil }
+
 // fromFiles checks the files of a folder.
 func fromFiles(files map[string][]byte) (*Context, error) {
 	var faults Faults
@@ -164,6 +166,9 @@ func fromFiles(files map[string][]byte) (*Context, error) {
 	}
 	if err := faults.err(); err != nil {
 		return nil, err
+	}
+	for _, q := range c.Verified.All() {
+		q.Needs = c.needs(q.SQL)
 	}
 	return c, nil
 }

@@ -98,6 +98,10 @@ func (w *Watcher) look(ctx context.Context) {
 		return
 	}
 	w.looked = now
+	if err == nil && w.Current().protected != nil && !fresh.hasModel() {
+		err = Faults{{File: ModelFile, Problem: "the file is gone, and it hides tables or columns; put it back, or " +
+			"restart the server to show them"}}
+	}
 	if old := w.Fault(); err != nil {
 		if old == nil || old.Error() != err.Error() {
 			w.fault.Store(&err)

@@ -50,6 +50,7 @@ const working = `
   dialect of the source. Quote names that are not plain words, as the dialect does.
 - Let SQL do the arithmetic: totals, averages, shares, differences, growth rates and ranks belong into a query, not
   into your head. A query may compute several of them at once.
+- Never add up or compare amounts in different currencies or units: where a column names each row's, group by it.
 - Ask only for the rows you need: aggregate, filter, sort, and limit the result (20 rows are usually enough to answer
   from). Never read a whole table to count or to add it up.
 - Before you filter by a status, category or date, make sure how its values are written: describe_table,

@@ -383,6 +383,10 @@ func TestSuiteUsage(t *testing.T) {
 			t.Errorf("%v: exit code %d\n%s\n%s", args, code, out, errs)
 		}
 	}
+	b.write("tests.yaml", "tests:\n  - {question: Booked volume, expect: {sql: DROP TABLE bookings}}")
+	if code, out, _ := b.run("--planner"); code != exitFailed || !strings.Contains(out, "cannot be read: DROP is not") {
+		t.Errorf("a refused statement: exit code %d\n%s", code, out)
+	}
 	b.write("tests.recordings", "{}")
 	if code, _, errs := b.run("--against", "context=x"); code != exitUsage || !strings.Contains(errs, "--live or") {
 		t.Errorf("exit code %d: %s", code, errs)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"regexp"
@@ -69,7 +70,7 @@ func (a *App) runTest(ctx context.Context, t suite.Test, o SuiteOptions) suite.O
 	ctx = footnote.WithPrincipal(ctx, p)
 	want, err := a.expected(ctx, p, t)
 	if err != nil {
-		return unpassed(out, suite.Broken, "the expected rows cannot be read: "+footnote.MessageOf(err)+detail(err))
+		return unpassed(out, suite.Broken, "the expected rows cannot be read: "+reason(err))
 	}
 	got, err := a.answerTo(ctx, p, t.Question)
 	if o.Missed != nil {
@@ -110,12 +111,16 @@ func unpassed(out suite.Outcome, status, reason string) suite.Outcome {
 	return out
 }
 
-// detail returns why a statement failed, which is for the author of a suite.
-func detail(err error) string {
-	if text := err.Error(); text != footnote.MessageOf(err) {
-		return " (" + text + ")"
+// reason returns why the expected rows cannot be read, for the author of a suite.
+func reason(err error) string {
+	if bad, ok := errors.AsType[*source.Error](err); ok {
+		return bad.Reason
 	}
-	return ""
+	message := footnote.MessageOf(err)
+	if text := err.Error(); text != message {
+		message += " (" + text + ")"
+	}
+	return message
 }
 
 // expected returns the rows that a test expects.

@@ -133,9 +133,9 @@ var probes = map[string]probe{
 	"GET /api/conversations/{id}/workspace":         {},
 	"GET /api/conversations/{id}/workspace/file":    {query: "?path=x"},
 	"POST /api/conversations/{id}/workspace/revert": {body: in("path", "x")},
-	"POST /api/proposals": {body: in("draft", in(
-		"conversation", aConversation, "seq", 5, "name", "x", "question", "X", "source", "shop", "sql", "SELECT 1",
-	))},
+	"POST /api/proposals": {body: in("draft",
+		in("conversation", aConversation, "seq", 5, "name", "x", "question", "X", "source", "shop", "sql",
+			"SELECT 1"))},
 	"POST /api/feedback":                        {body: in("conversation", aConversation, "seq", 5, "good", true)},
 	"GET /api/results/{id}":                     {query: ".r1"},
 	"GET /api/results/{id}/origins":             {target: "/api/results/" + aConversation + ".r1/origins"},

@@ -127,6 +127,7 @@ func (ps *parser) finish(pl *plan) (*plan, *declined) {
 		pl.chart = "bar"
 		pl.notes = append(pl.notes, "bars, because a line needs dates")
 	}
+	pl.keepCurrenciesApart()
 	pl.nameColumns()
 	return pl, nil
 }

@@ -1,6 +1,7 @@
 package offline
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -102,7 +103,9 @@ type pricer interface {
 func (w *Writer) writeVerified(res Result, question string) {
 	const inSentence = 4 // columns
 	question = strings.TrimRight(question, "?!. ")
-	res.currency = func(_, col int) string { return currency.InName(res.Columns[col]) }
+	res.currency = func(_, col int) string {
+		return cmp.Or(known(res.Units[res.Columns[col]]), currency.InName(res.Columns[col]))
+	}
 	switch {
 	case len(res.Rows) == 0:
 		w.say(echo(question), ": no rows match.")

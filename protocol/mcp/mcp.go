@@ -16,6 +16,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"slices"
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -49,6 +50,9 @@ type Settings struct {
 	ReadOnly func(footnote.Principal) bool
 	// Draw checks and draws a chart of a stored result; nil: there is no tool chart.
 	Draw   func(ctx context.Context, result protocol.ResultPage, spec json.RawMessage) (Drawing, error)
+	// Extend changes the options of the SDK's server, and returns a function that adds further tools, resources and
+	// prompts to it; nil: there are none.
+	Extend func(*sdk.ServerOptions) func(*sdk.Server)
 	Logger *slog.Logger // default: discards
 }
 
@@ -81,6 +85,11 @@ func New(s Settings) *Protocol {
 //go:embed openapi.yaml
 var description []byte
 
+// metadataDescription continues description for servers with an issuer.
+//
+//go:embed metadata.yaml
+var metadataDescription []byte
+
 // Routes implements protocol.Protocol.
 func (p *Protocol) Routes(s protocol.Server) protocol.Routes {
 	p.server = s
@@ -97,6 +106,7 @@ func (p *Protocol) Routes(s protocol.Server) protocol.Routes {
 		List:    []protocol.Route{{Method: http.MethodPost, Pattern: Address, Handler: p.post, Held: true}},
 	}
 	if p.Issuer != "" {
+		routes.OpenAPI = slices.Concat(description, metadataDescription)
 		routes.Challenge = p.challenge
 		for _, pattern := range []string{metadataAddress, metadataAddress + Address} {
 			routes.List = append(routes.List, protocol.Route{

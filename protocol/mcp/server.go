@@ -24,10 +24,15 @@ func (p *Protocol) newServer() *sdk.Server {
 	if p.Verified != nil {
 		offers.Prompts = &sdk.PromptCapabilities{}
 	}
-	s := sdk.NewServer(&sdk.Implementation{Name: "footnote", Title: "Footnote", Version: p.Version}, &sdk.ServerOptions{
+	o := &sdk.ServerOptions{
 		Instructions: instructions, Capabilities: offers,
 		SetCacheable: func(_ context.Context, _ sdk.Request, c *sdk.Cacheable) { c.CacheScope = "private" },
-	})
+	}
+	extend := func(*sdk.Server) {}
+	if p.Extend != nil {
+		extend = p.Extend(o)
+	}
+	s := sdk.NewServer(&sdk.Implementation{Name: "footnote", Title: "Footnote", Version: p.Version}, o)
 	addTool(p, s, tool{
 		name: "ask", title: "Ask about the data", runs: true,
 		meta: sdk.Meta{"ui": map[string]any{"resourceUri": appAddress}},
@@ -48,8 +53,8 @@ func (p *Protocol) newServer() *sdk.Server {
 	if p.Verified != nil {
 		addTool(p, s, tool{
 			name: p.Verified.Tool(), title: "Run a verified query", idempotent: true, runs: true,
-			text: "Answer a question with a query that the organisation has verified. Try it first, with the person's " +
-				"question word for word. If none answers it, the nearest ones are listed: run one by " +
+			text: "Answer a question with a query that the organisation has verified. Try it first, with the " +
+				"person's question word for word. If none answers it, the nearest ones are listed: run one by " +
 				"name only if it answers exactly what the person asks; otherwise use ask or query.",
 		}, p.verifiedQuery)
 		s.AddReceivingMiddleware(p.listPrompts)
@@ -68,6 +73,7 @@ func (p *Protocol) newServer() *sdk.Server {
 		p.addTableTools(s)
 	}
 	p.addResources(s)
+	extend(s)
 	s.AddReceivingMiddleware(p.annotate)
 	return s
 }

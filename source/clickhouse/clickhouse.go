@@ -33,6 +33,8 @@ const (
 	maxLine  = 16 << 20 // bytes of a row
 	killWait = 50 * time.Millisecond
 	kills    = 20 // a kill that arrives before the statement has no effect
+
+	beginTime = 15 * time.Second
 )
 
 // Engine returns ClickHouse for the program's list of engines.
@@ -119,21 +121,20 @@ func (s *service) Close() { s.client.Close() }
 // begin reads the setting readonly of the user's profile: under 1, no request may bring settings, and under 2, it must
 // not change this one.
 func (s *service) begin(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, beginTime)
+	defer cancel()
 	s.profile = 1
-	var value string
-	err := s.Run(ctx, warehouse.Statement{SQL: "SELECT getSetting('readonly')"}, warehouse.Sink{
-		Columns: func([]warehouse.Column) {},
-		Row: func(cells []any) error {
-			value = fmt.Sprintf("%s", cells[0])
-			return nil
-		},
+	value := ""
+	err := warehouse.Collect(ctx, s, "SELECT getSetting('readonly')", func(row []string) error {
+		value = row[0]
+		return nil
 	})
 	if bad, ok := errors.AsType[*source.Error](err); ok {
 		return footnote.Errorf(footnote.DatabaseUnavailable, "%s", bad.Reason)
 	} else if err != nil {
 		return err
 	}
-	if s.profile, err = strconv.Atoi(strings.Trim(value, `"`)); err != nil || s.profile < 0 || s.profile > 2 {
+	if s.profile, err = strconv.Atoi(value); err != nil || s.profile < 0 || s.profile > 2 {
 		return footnote.Errorf(footnote.DatabaseUnavailable, "The setting readonly has a value that is not known.")
 	}
 	return nil
@@ -150,8 +151,8 @@ func (s *service) settings(ctx context.Context, id string, st warehouse.Statemen
 	if s.profile == 0 {
 		v.Set("readonly", "1")
 	}
-	if end, ok := ctx.Deadline(); ok {
-		v.Set("max_execution_time", strconv.Itoa(int(time.Until(end).Seconds())+1))
+	if _, ok := ctx.Deadline(); ok {
+		v.Set("max_execution_time", strconv.Itoa(warehouse.Seconds(ctx, 0)))
 	}
 	if st.Rows > 0 {
 		v.Set("max_result_rows", strconv.Itoa(st.Rows+1))
@@ -339,21 +340,18 @@ func (s *service) Excess(ctx context.Context) ([]string, error) {
 }
 
 func (s *service) lines(ctx context.Context, sql string) (lines []string, err error) {
-	err = s.Run(ctx, warehouse.Statement{SQL: sql, Own: true}, warehouse.Sink{
-		Columns: func([]warehouse.Column) {},
-		Row: func(cells []any) error {
-			var line string
-			raw, _ := cells[0].(json.RawMessage)
-			err := json.Unmarshal(raw, &line)
-			lines = append(lines, line)
-			return err
-		},
+	err = warehouse.Collect(ctx, s, sql, func(row []string) error {
+		lines = append(lines, row[0])
+		return nil
 	})
 	return lines, err
 }
 
 // excessOf returns the rights in a line such as GRANT SELECT(a, b), INSERT ON shop.* TO reader that go beyond reading.
 func excessOf(line string) []string {
+	if strings.HasPrefix(line, "REVOKE ") { // a part of what another line grants
+		return nil
+	}
 	list, ok := strings.CutPrefix(line, "GRANT ")
 	list, on, hasOn := strings.Cut(list, " ON ")
 	if !ok || !hasOn {
@@ -388,24 +386,18 @@ func (s *service) Estimate(ctx context.Context, st warehouse.Statement) (source.
 		return est, nil
 	}
 	var most int64
-	err := s.Run(ctx, warehouse.Statement{SQL: "EXPLAIN ESTIMATE " + st.SQL}, warehouse.Sink{
-		Columns: func([]warehouse.Column) {},
-		Row: func(cells []any) error {
-			if len(cells) < 4 {
-				return nil
-			}
-			raw := fmt.Sprintf("%s", cells[3])
-			n, err := strconv.ParseInt(strings.Trim(raw, `"`), 10, 64)
-			if err != nil {
-				return nil
-			}
-			est.Rows = max(est.Rows, 0) + n
-			if n > most {
-				most = n
-				est.Why = fmt.Sprintf("reads %d rows of %s", n, strings.Trim(fmt.Sprintf("%s", cells[1]), `"`))
-			}
+	err := warehouse.Collect(ctx, s, "EXPLAIN ESTIMATE "+st.SQL, func(row []string) error {
+		if len(row) < 4 {
 			return nil
-		},
+		}
+		n, err := strconv.ParseInt(row[3], 10, 64)
+		if err != nil {
+			return nil
+		}
+		if est.Rows = max(est.Rows, 0) + n; n >= most {
+			most, est.Why = n, fmt.Sprintf("reads %d rows of %s", n, row[1])
+		}
+		return nil
 	})
 	return est, err
 }

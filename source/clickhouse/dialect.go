@@ -2,6 +2,7 @@ package clickhouse
 
 import (
 	_ "embed"
+	"fmt"
 	"strings"
 
 	"github.com/footnotehq/footnote"
@@ -129,25 +130,25 @@ func kindOf(typ string) string {
 // unread are engines of tables that reading changes, because it takes messages from a queue.
 const unread = "'Kafka', 'RabbitMQ', 'NATS', 'FileLog', 'S3Queue', 'AzureQueue', 'Null', 'Set', 'Join'"
 
+const (
+	own    = "NOT IN ('system', 'INFORMATION_SCHEMA', 'information_schema')"
+	tables = `SELECT database, name, if(engine LIKE '%%View', 'VIEW', 'TABLE'), concat(comment,
+		if(partition_key = '', '', concat(' (partitioned by ', partition_key, ')')),
+		if(sorting_key = '', '', concat(' (sorted by ', sorting_key, ')'))), ifNull(toString(total_rows), '')
+		FROM system.tables WHERE database %s AND NOT is_temporary AND engine NOT IN (%s)
+		ORDER BY database != %s, database, name`
+	// Columns that are computed from others are not among those of SELECT *, and may reveal hidden ones.
+	columnsOf = `SELECT database, table, name, type, if(position(type, 'Nullable(') IN (1, 16), 'YES', 'NO'), comment
+		FROM system.columns WHERE database %s AND default_kind NOT IN ('ALIAS', 'MATERIALIZED', 'EPHEMERAL')
+		ORDER BY database, table, position`
+)
+
 func describe(database string) warehouse.Database {
-	const own = "NOT IN ('system', 'INFORMATION_SCHEMA', 'information_schema')"
-	home := rules.String(database)
 	return warehouse.Database{
 		Dialect: Dialect, Grammar: rules, Kind: kindOf, Home: database,
-		Path: func(schema, table string) string { return rules.Quote(schema) + "." + rules.Quote(table) },
-		Tables: func() string {
-			return "SELECT database, name, if(engine LIKE '%View', 'VIEW', 'TABLE'), concat(comment, " +
-				"if(partition_key = '', '', concat(' (partitioned by ', partition_key, ')')), " +
-				"if(sorting_key = '', '', concat(' (sorted by ', sorting_key, ')'))), " +
-				"ifNull(toString(total_rows), '') FROM system.tables WHERE database " + own + " AND NOT is_temporary AND engine NOT IN (" + unread +
-				") ORDER BY database != " + home + ", database, name"
-		},
-		// Columns that are computed from others are not among those of SELECT *, and may reveal hidden ones.
-		Columns: func() string {
-			return "SELECT database, table, name, type, if(position(type, 'Nullable(') IN (1, 16), 'YES', 'NO'), " +
-				"comment FROM system.columns WHERE database " + own + " AND default_kind NOT IN ('ALIAS', 'MATERIALIZED', " +
-				"'EPHEMERAL') ORDER BY database, table, position"
-		},
-		Writes: []string{"ALTER TABLE {table} DELETE WHERE 0", "INSERT INTO {table} SELECT * FROM {table} WHERE 0"},
+		Path:    func(schema, table string) string { return rules.Quote(schema) + "." + rules.Quote(table) },
+		Tables:  func() string { return fmt.Sprintf(tables, own, unread, rules.String(database)) },
+		Columns: func() string { return fmt.Sprintf(columnsOf, own) },
+		Writes:  []string{"ALTER TABLE {table} DELETE WHERE 0", "INSERT INTO {table} SELECT * FROM {table} WHERE 0"},
 	}
 }

@@ -60,3 +60,11 @@ func (a Address) Endpoint(host string) string {
 func Invalid(name, format string, args ...any) error {
 	return footnote.Invalidf("source %s: the address: %s.", name, fmt.Sprintf(format, args...))
 }
+
+// Contacts returns the host that requests go to: that of the parameter endpoint, or the given one.
+func (a Address) Contacts(host string) []string {
+	if u, err := url.Parse(a.Endpoint(host)); err == nil {
+		return []string{u.Hostname()}
+	}
+	return nil
+}

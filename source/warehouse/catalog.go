@@ -88,15 +88,15 @@ func (e *engine) load(ctx context.Context, c *catalog) error {
 		if part.sql == nil {
 			continue
 		}
-		rows, err := e.rows(ctx, part.sql())
-		if err != nil {
-			return err
-		}
-		for _, r := range rows {
+		err := Collect(ctx, e.service, part.sql(), func(r []string) error {
 			if len(r) != part.width {
 				return fmt.Errorf("the catalog has rows of %d columns instead of %d", len(r), part.width)
 			}
 			part.take(r)
+			return nil
+		})
+		if err != nil {
+			return err
 		}
 	}
 	return nil

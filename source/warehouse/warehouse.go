@@ -174,27 +174,26 @@ func (e *engine) run(ctx context.Context, st Statement, each func(row []any) err
 	return sum, err
 }
 
-// rows runs a statement of this program and returns its rows as texts.
-func (e *engine) rows(ctx context.Context, sql string) ([][]string, error) {
-	var rows [][]string
-	take := func(cells []any) error {
+// Collect runs a statement of this program and calls take with the texts of each row. NULL is "".
+func Collect(ctx context.Context, s Service, sql string, take func(row []string) error) error {
+	rows := 0
+	return s.Run(ctx, Statement{SQL: sql, Own: true}, Sink{Columns: func([]Column) {}, Row: func(cells []any) error {
 		row := make([]string, len(cells))
 		for i, c := range cells {
 			row[i], _ = text(c)
 		}
-		rows = append(rows, row)
-		if len(rows) > maxCatalog {
+		if rows++; rows > maxCatalog || len(row) == 0 {
 			return footnote.Errorf(footnote.DatabaseUnavailable, "The catalog has more than %d columns.", maxCatalog)
 		}
-		return nil
-	}
-	err := e.service.Run(ctx, Statement{SQL: sql, Own: true}, Sink{Columns: func([]Column) {}, Row: take})
-	return rows, err
+		return take(row)
+	}})
 }
 
 // Probe implements child.Engine. It refuses a user with rights beyond reading, tries writes as queries, and tries some
 // that change nothing past the gate.
 func (e *engine) Probe(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, loadTime)
+	defer cancel()
 	excess, err := e.service.Excess(ctx)
 	if err != nil {
 		return err
@@ -217,7 +216,7 @@ func (e *engine) Probe(ctx context.Context) error {
 	for _, table := range tables {
 		for _, sql := range e.Writes {
 			sql = strings.ReplaceAll(sql, "{table}", table)
-			_, err := e.rows(ctx, sql)
+			err := Collect(ctx, e.service, sql, func([]string) error { return nil })
 			if _, refused := errors.AsType[*source.Error](err); err != nil && !refused {
 				return err
 			}

@@ -85,6 +85,9 @@ func (open Engine) with(ctx context.Context, results Results, sql string,
 	cells := 0
 	for i, r := range named {
 		rows, err := results.Rows(ctx, r)
+		if footnote.CodeOf(err) == footnote.NotFound {
+			return tool.Refusef("%s", footnote.MessageOf(err))
+		}
 		if err != nil {
 			return fmt.Errorf("read %s: %w", r.ID, err)
 		}

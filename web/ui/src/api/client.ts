@@ -417,10 +417,21 @@ async function json<T>(path: string, call?: Call): Promise<T> {
 const enc = encodeURIComponent;
 const conversationPath = (id: string) => `/api/conversations/${enc(id)}`;
 
+/** What a program asks for that wants to act for the person. */
+export interface ConsentRequest {
+  client: { name?: string; host?: string };
+  to: string;
+  /** Where the page goes at once, because the program asks in a wrong way. */
+  redirect?: string;
+}
+
 export const api = {
   session: (signal?: AbortSignal) => json<Session>("/api/session", { signal, timeout: 10_000 }),
   signIn: (key: string) => request("/api/session", { method: "POST", body: { key } }),
   signOut: () => request("/api/session", { method: "DELETE" }),
+  consentRequest: (search: string) => json<ConsentRequest>(`/api/consent${search}`),
+  decideConsent: (search: string, allow: boolean) =>
+    json<{ redirect: string }>("/api/consent", { method: "POST", body: { query: search.slice(1), allow } }),
 
   conversations: (q = "", before = "", signal?: AbortSignal) =>
     json<{ conversations: ConversationHead[]; next?: string }>(

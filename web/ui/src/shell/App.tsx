@@ -35,6 +35,7 @@ function preloadConversation(): void {
 const Settings = lazyComponent(() => import("./Settings"));
 const CommandMenu = lazyComponent(() => import("../panes/menu/CommandMenu"));
 const UsagePage = lazyComponent(() => import("../usage/UsagePage"));
+const Consent = lazyComponent(() => import("./Consent"));
 const InboxPage = lazyComponent(() => import("../inbox/InboxPage"));
 const TestsPage = lazyComponent(() => import("../tests/TestsPage"));
 
@@ -67,6 +68,12 @@ export function App() {
   if (!session) return null;
   if ((session.needs_key && !session.signed_in) || locked)
     return <SignIn again={locked && session.signed_in} onDone={load} />;
+  if (location.pathname === "/oauth/authorize")
+    return (
+      <Suspense fallback={null}>
+        <Consent session={session} />
+      </Suspense>
+    );
   return <SignedIn session={session} />;
 }
 
