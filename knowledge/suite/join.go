@@ -6,9 +6,6 @@ import (
 	"slices"
 )
 
-// Folder is the folder of the tests within a context.
-const Folder = "tests"
-
 // Join returns the tests of several files as one suite; nil without files. Each test keeps the limits of its file.
 func Join(files map[string][]byte) (*Suite, error) {
 	if len(files) == 0 {

@@ -22,6 +22,9 @@ const (
 	maxRows  = 2000
 )
 
+// Folder is the folder of the tests within a context.
+const Folder = "tests"
+
 // Suite is a list of tests.
 type Suite struct {
 	Limits Limits `yaml:"limits"` // of each test that sets none of its own
