@@ -106,6 +106,9 @@ func TestCut(t *testing.T) {
 	if _, err := plain.Read("explain select 1", Options{Table: tables, Cut: true}); err == nil {
 		t.Error("a plan tells of hidden columns")
 	}
+	if st, err := other.Read("select * from unnest([1]) as s, s.hid", Options{Table: tables, Cut: true}); err == nil {
+		t.Errorf("a table is taken for an array: %s", st.SQL)
+	}
 }
 
 func TestArgs(t *testing.T) {

@@ -415,7 +415,7 @@ func (p *parser) table() {
 		p.aliasOr(written, cte != written)
 		return
 	}
-	if p.d.DottedNames && len(path) > 1 && p.aliases[strings.ToLower(path[0])] {
+	if p.d.DottedNames && !p.Cut && len(path) > 1 && p.aliases[strings.ToLower(path[0])] {
 		p.emit(strings.Join(path, "."))
 		p.aliasOr(written, false)
 		return
