@@ -105,7 +105,8 @@ func TestEstimateAsksOrRefuses(t *testing.T) {
 
 // TestEstimates checks the estimates of every engine that runs here.
 func TestEstimates(t *testing.T) {
-	for name, address := range fourEngines(t, 100_000) {
+	addresses, _ := fourDatabases(t, ordersOf(100_000))
+	for name, address := range addresses {
 		t.Run(name, func(t *testing.T) {
 			engine, err := Databases().Find(address)
 			if err != nil {

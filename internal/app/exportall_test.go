@@ -26,7 +26,7 @@ func (g *rig) stored(conversation, source, sql string) string {
 // TestExportAll checks that all rows of a truncated result come from each engine, in each format.
 func TestExportAll(t *testing.T) {
 	const orders = 30_000
-	sources := fourEngines(t, orders)
+	sources, _ := fourDatabases(t, ordersOf(orders))
 	g := newRig(t, t.TempDir(), func(c *config.Config) {
 		for name, address := range sources {
 			c.Sources[name] = address
