@@ -284,7 +284,7 @@ func TestMCPVerified(t *testing.T) {
 				t.Errorf("the prompts are %+v", prompts)
 			}
 			question, _, _ := strings.Cut(filled.Result.Messages[0].Content.Text, "\n")
-			if question != "Booked volume in 2026-03" {
+			if question != "Booked volume in March 2026" {
 				t.Errorf("the prompt is %q", question)
 			}
 			again := g.tool("verified_query", map[string]any{"question": question}).Result.StructuredContent
