@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"os"
 	"strings"
 	"testing"
 
@@ -174,5 +175,25 @@ func TestMCPSignInIsOff(t *testing.T) {
 		if w := g.do(g.request("GET", target, nil)); w.Code != http.StatusNotFound {
 			t.Errorf("%s: %d %s", target, w.Code, w.Body)
 		}
+	}
+}
+
+// TestMCPQueryIsAuditedOnce checks that a statement leaves one line, which names the protocol.
+func TestMCPQueryIsAuditedOnce(t *testing.T) {
+	g := newRig(t, t.TempDir())
+	id := g.tool("query", map[string]any{"sql": "SELECT 4711 AS n"}).Result.StructuredContent.Conversation
+	g.app.WriteAudit(t.Context())
+	data, err := os.ReadFile(g.app.cfg.AuditFile())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var lines []string
+	for line := range strings.Lines(string(data)) {
+		if strings.Contains(line, "4711") {
+			lines = append(lines, line)
+		}
+	}
+	if len(lines) != 1 || !strings.Contains(lines[0], `"door":"mcp"`) || !strings.Contains(lines[0], id) || id == "" {
+		t.Errorf("the lines are %q", lines)
 	}
 }
