@@ -5,9 +5,9 @@ import (
 	"sync"
 )
 
-// Consent lets the statements of a tool call run although a database expects them to be expensive. A nil Consent
+// Clearance lets the statements of a tool call run although a database expects them to be expensive. A nil Clearance
 // belongs to statements that no one can approve, and that no budget pays for.
-type Consent struct {
+type Clearance struct {
 	CanAsk bool // a person can be asked to approve the call
 	Given  bool // a person has approved it
 	// Reserve reserves money for the call, in millionths of a US dollar. Its error says that the budget is too small.
@@ -17,23 +17,23 @@ type Consent struct {
 	reason string
 }
 
-type consentKey struct{}
+type clearanceKey struct{}
 
-// WithConsent returns a context for the statements of a call.
-func WithConsent(ctx context.Context, c *Consent) context.Context {
-	return context.WithValue(ctx, consentKey{}, c)
+// WithClearance returns a context for the statements of a call.
+func WithClearance(ctx context.Context, c *Clearance) context.Context {
+	return context.WithValue(ctx, clearanceKey{}, c)
 }
 
-// ConsentOf returns the consent of the call that a statement belongs to.
-func ConsentOf(ctx context.Context) *Consent {
-	if c, ok := ctx.Value(consentKey{}).(*Consent); ok && c != nil {
+// ClearanceOf returns the clearance of the call that a statement belongs to.
+func ClearanceOf(ctx context.Context) *Clearance {
+	if c, ok := ctx.Value(clearanceKey{}).(*Clearance); ok && c != nil {
 		return c
 	}
-	return &Consent{}
+	return &Clearance{}
 }
 
 // Ask keeps the reason why a person must approve the call.
-func (c *Consent) Ask(reason string) {
+func (c *Clearance) Ask(reason string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.reason == "" {
@@ -42,14 +42,14 @@ func (c *Consent) Ask(reason string) {
 }
 
 // Reason returns why a person must approve the call, or "".
-func (c *Consent) Reason() string {
+func (c *Clearance) Reason() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.reason
 }
 
 // Pay reserves money for a statement.
-func (c *Consent) Pay(ctx context.Context, microUSD int64) error {
+func (c *Clearance) Pay(ctx context.Context, microUSD int64) error {
 	if c.Reserve == nil {
 		return nil
 	}
