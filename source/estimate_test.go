@@ -22,6 +22,8 @@ func (b *billed) Estimate(ctx context.Context, _ source.Query) (source.Estimate,
 	return b.estimate(ctx)
 }
 
+func (b *billed) Bills() bool { return true }
+
 func (b *billed) Query(context.Context, source.Query, func([]any) error) (source.Summary, error) {
 	b.ran++
 	return source.Summary{}, nil
@@ -35,7 +37,7 @@ func TestEstimated(t *testing.T) {
 		name      string
 		estimate  source.Estimate
 		allowed   source.Allowed
-		allowance *footnote.Allowance
+		clearance *footnote.Clearance
 		budget    error
 		refusal   string // a part of it; empty: the statement runs
 		asked     bool
@@ -49,7 +51,7 @@ func TestEstimated(t *testing.T) {
 		{name: "money", estimate: large, allowed: source.Allowed{MicroUSD: 10_000}, refusal: "the limit is 0.01 USD"},
 		{
 			name: "ask", estimate: large, allowed: source.Allowed{Rows: 1, Ask: true},
-			allowance: &footnote.Allowance{CanAsk: true}, refusal: "A person must approve it.", asked: true,
+			clearance: &footnote.Clearance{CanAsk: true}, refusal: "A person must approve it.", asked: true,
 		},
 		{
 			name: "nobody to ask", estimate: large, allowed: source.Allowed{Rows: 1, Ask: true},
@@ -57,29 +59,29 @@ func TestEstimated(t *testing.T) {
 		},
 		{
 			name: "approved", estimate: large, allowed: source.Allowed{Rows: 1, Ask: true},
-			allowance: &footnote.Allowance{CanAsk: true, Given: true}, paid: 20_000,
+			clearance: &footnote.Clearance{CanAsk: true, Given: true}, paid: 20_000,
 		},
 		{
 			name: "never asks", estimate: large, allowed: source.Allowed{Rows: 1},
-			allowance: &footnote.Allowance{CanAsk: true, Given: true},
+			clearance: &footnote.Clearance{CanAsk: true, Given: true},
 			refusal:   "about 2,000,000 rows, about 3.2 GB, about 0.02 USD (reads all of orders), and the limit is 1 rows",
 		},
 		{name: "too poor", estimate: large, budget: poor, refusal: "The statement was not run. Nothing is left."},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			src := &billed{estimate: func(context.Context) (source.Estimate, error) { return test.estimate, nil }}
-			allowance := test.allowance
-			if allowance == nil {
-				allowance = &footnote.Allowance{}
+			clearance := test.clearance
+			if clearance == nil {
+				clearance = &footnote.Clearance{}
 			}
 			paid := int64(0)
-			allowance.Reserve = func(_ context.Context, microUSD int64) error {
+			clearance.Reserve = func(_ context.Context, microUSD int64) error {
 				if test.budget == nil {
 					paid += microUSD
 				}
 				return test.budget
 			}
-			ctx, ran := footnote.WithStatements(footnote.WithAllowance(t.Context(), allowance))
+			ctx, ran := footnote.WithStatements(footnote.WithClearance(t.Context(), clearance))
 			_, _, err := source.Collect(ctx, source.Estimated(src, test.allowed), source.Query{SQL: "SELECT 1"})
 			refused := ""
 			if bad, ok := errors.AsType[*source.Error](err); ok {
@@ -90,8 +92,8 @@ func TestEstimated(t *testing.T) {
 			if (refused == "") != (test.refusal == "") || !strings.Contains(refused, test.refusal) {
 				t.Errorf("refused with %q, want %q", refused, test.refusal)
 			}
-			if (src.ran == 1) != (test.refusal == "") || paid != test.paid || (allowance.Reason() != "") != test.asked {
-				t.Errorf("ran %d times, paid %d, asked %q", src.ran, paid, allowance.Reason())
+			if (src.ran == 1) != (test.refusal == "") || paid != test.paid || (clearance.Reason() != "") != test.asked {
+				t.Errorf("ran %d times, paid %d, asked %q", src.ran, paid, clearance.Reason())
 			}
 			if list := ran.All(); len(list) != 1 || list[0].Estimate != test.estimate.String() {
 				t.Errorf("recorded %+v", list)

@@ -5,9 +5,9 @@ import (
 	"sync"
 )
 
-// Allowance lets the statements of a tool call run although a database expects them to be expensive. The zero Allowance
+// Clearance lets the statements of a tool call run although a database expects them to be expensive. The zero Clearance
 // belongs to statements that no one can approve, and that no budget pays for.
-type Allowance struct {
+type Clearance struct {
 	CanAsk bool // a person can be asked to approve the call
 	Given  bool // a person has approved it
 	// Reserve reserves money for the call, in millionths of a US dollar. Its error says that the budget is too small.
@@ -17,23 +17,23 @@ type Allowance struct {
 	reason string
 }
 
-type allowanceKey struct{}
+type clearanceKey struct{}
 
-// WithAllowance returns a context for the statements of a call.
-func WithAllowance(ctx context.Context, c *Allowance) context.Context {
-	return context.WithValue(ctx, allowanceKey{}, c)
+// WithClearance returns a context for the statements of a call.
+func WithClearance(ctx context.Context, c *Clearance) context.Context {
+	return context.WithValue(ctx, clearanceKey{}, c)
 }
 
-// AllowanceOf returns the allowance of the call that a statement belongs to.
-func AllowanceOf(ctx context.Context) *Allowance {
-	if c, ok := ctx.Value(allowanceKey{}).(*Allowance); ok && c != nil {
+// ClearanceOf returns the clearance of the call that a statement belongs to.
+func ClearanceOf(ctx context.Context) *Clearance {
+	if c, ok := ctx.Value(clearanceKey{}).(*Clearance); ok && c != nil {
 		return c
 	}
-	return &Allowance{}
+	return &Clearance{}
 }
 
 // Ask keeps the reason why a person must approve the call.
-func (c *Allowance) Ask(reason string) {
+func (c *Clearance) Ask(reason string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.reason == "" {
@@ -42,14 +42,14 @@ func (c *Allowance) Ask(reason string) {
 }
 
 // Reason returns why a person must approve the call, or "".
-func (c *Allowance) Reason() string {
+func (c *Clearance) Reason() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.reason
 }
 
 // Pay reserves money for a statement.
-func (c *Allowance) Pay(ctx context.Context, microUSD int64) error {
+func (c *Clearance) Pay(ctx context.Context, microUSD int64) error {
 	if c.Reserve == nil {
 		return nil
 	}
