@@ -132,7 +132,7 @@ func (r *run) plan(c openCall) plan {
 	switch verdict := r.a.Policy.Verdict(p.spec); {
 	case verdict == Deny || verdict == Unlisted:
 		p.refusal = "The tool " + p.spec.Name + " may not be used here."
-	case p.spec.Pinned && !r.isFrozen(p.tool):
+	case !r.isFrozen(p.tool):
 		p.refusal = "The tool " + p.spec.Name + " has changed since this conversation began, so it cannot be used in " +
 			"it. Tell the user that it can be used in a new conversation."
 	case decided && !decision.Approved:

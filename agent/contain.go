@@ -43,8 +43,12 @@ func (r *run) missing(name string) string {
 	return fmt.Sprintf("There is no tool named %.100s. The tools are: %s.", name, strings.Join(r.offered(), ", "))
 }
 
-// isFrozen reports whether the conversation began with the definition that a tool has now. r.mu must be held.
+// isFrozen reports whether the conversation began with the definition that a tool has now. Only pinned tools need to.
+// r.mu must be held.
 func (r *run) isFrozen(t tool.Tool) bool {
+	if !t.Spec().Pinned {
+		return true
+	}
 	var now []json.RawMessage
 	if json.Unmarshal(Freeze([]tool.Tool{t}, Policy{}), &now) != nil || len(now) != 1 {
 		return false

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -62,6 +63,14 @@ func (c Config) checkMCPServers() error {
 }
 
 func (s MCPServer) check(longest time.Duration) error {
+	err := s.checkProgram()
+	if s.URL != "" && err == nil {
+		err = s.checkEndpoint()
+	}
+	return cmp.Or(err, s.checkLimits(longest), s.checkLists())
+}
+
+func (s MCPServer) checkProgram() error {
 	program := len(s.Command) > 0
 	switch {
 	case program == (s.URL != ""):
@@ -72,18 +81,30 @@ func (s MCPServer) check(longest time.Duration) error {
 		return errors.New(" has a url, so environment and folder do not apply: use headers or oauth")
 	case program && s.Command[0] == "":
 		return errors.New(".command has no program")
-	case !program && (!webAddress(s.URL) || withoutUser(s.URL) != s.URL):
+	}
+	return nil
+}
+
+func (s MCPServer) checkEndpoint() error {
+	o := s.OAuth
+	switch {
+	case !webAddress(s.URL) || withoutUser(s.URL) != s.URL:
 		return fmt.Errorf(".url is %q; it must look like https://tools.example.com/mcp, without a password",
 			withoutUser(s.URL))
-	case !token.Safe(s.URL) && (len(s.Headers) > 0 || s.OAuth != MCPOAuth{}):
+	case !token.Safe(s.URL) && (len(s.Headers) > 0 || o != MCPOAuth{}):
 		return fmt.Errorf(".url is %q; with headers or oauth it must be https, or on this machine, so that nobody on "+
 			"the way reads the credentials", s.URL)
-	case s.OAuth != MCPOAuth{} &&
-		(s.OAuth.ClientID == "" || s.OAuth.ClientSecret == "" || !token.Safe(s.OAuth.Issuer)):
+	case o != MCPOAuth{} && (o.ClientID == "" || o.ClientSecret == "" || !token.Safe(o.Issuer)):
 		return errors.New(".oauth needs client_id, client_secret and issuer, an https address")
-	case s.Timeout < 0 || s.Timeout > longest:
+	}
+	return nil
+}
+
+func (s MCPServer) checkLimits(longest time.Duration) error {
+	if s.Timeout < 0 || s.Timeout > longest {
 		return fmt.Errorf(".timeout is %q; it must be 0, or at most run_timeout", s.Timeout)
-	case s.MaxOutput != 0 && (s.MaxOutput < 1000 || s.MaxOutput > 1_000_000):
+	}
+	if s.MaxOutput != 0 && (s.MaxOutput < 1000 || s.MaxOutput > 1_000_000) {
 		return fmt.Errorf(".max_output is %d; it must be 0, or 1000 to 1000000", s.MaxOutput)
 	}
 	for tool, d := range s.Timeouts {
@@ -91,6 +112,10 @@ func (s MCPServer) check(longest time.Duration) error {
 			return fmt.Errorf(".timeouts.%s is %q; it must be more than 0 and at most run_timeout", tool, d)
 		}
 	}
+	return nil
+}
+
+func (s MCPServer) checkLists() error {
 	for _, name := range s.Assistants {
 		if !slices.Contains(mcpAssistants, name) {
 			return fmt.Errorf(".assistants has %q; it must be of %s", name, strings.Join(mcpAssistants, ", "))

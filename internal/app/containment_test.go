@@ -267,7 +267,8 @@ func TestInjections(t *testing.T) {
 			use("run_query", `{"thought":"Look.","sql":"SELECT * FROM nothing"}`),
 			use("get_value_distribution", `{"table":"notes","column":"body"}`),
 			use("mcp__mail__inbox", `{}`), use("mcp__mail__broken", `{}`), use("mcp__mail__tickets", `{}`),
-			use("mcp__mail__parts", `{}`), use("mcp__mail__parts", `{"a":"refuse"}`), use("mcp__mail__json", `{}`), use("mcp__mail__read_resource", `{}`),
+			use("mcp__mail__parts", `{}`), use("mcp__mail__parts", `{"a":"refuse"}`), use("mcp__mail__json", `{}`),
+			use("mcp__mail__read_resource", `{}`),
 			use("mcp__mail__read_resource", `{"uri":"note://1"}`),
 		},
 		"coder": {
