@@ -126,6 +126,17 @@ func (r *run) plan(c openCall) plan {
 		p.refusal = r.missing(c.Name)
 		return p
 	}
+	r.judge(&p)
+	if r.s.started.Unattended && (p.ask || p.wait) {
+		p.refusal, p.ask, p.wait, p.mayHaveRun = unattended(p), false, false, false
+	}
+	r.refuseInvalid(&p)
+	return p
+}
+
+// judge decides whether a call of a known tool is refused, made, or waits for a person or a client.
+func (r *run) judge(p *plan) {
+	c := p.call
 	decision, decided := r.s.approvals[c.ID]
 	p.outside = r.outsideText(p.spec)
 	standing := p.outside == "" && r.s.isAlways(p.spec.Name)
@@ -147,11 +158,6 @@ func (r *run) plan(c openCall) plan {
 	case r.recovered && !p.spec.ReadOnly:
 		p.refusal = mayHaveRun
 	}
-	if r.s.started.Unattended && (p.ask || p.wait) {
-		p.refusal, p.ask, p.wait, p.mayHaveRun = unattended(p), false, false, false
-	}
-	r.refuseInvalid(&p)
-	return p
 }
 
 // refuseInvalid refuses a call with invalid input, or one that checkCalls refused.

@@ -395,7 +395,7 @@ func Default() Config {
 		SlowResponse: 30 * time.Second, Traces: Traces{Ratio: 1},
 		ParkTimeout: 5 * time.Minute,
 		Auth:        Auth{JWT: JWT{OrgClaim: "org", UserClaim: "sub", RolesClaim: "roles"}},
-		Results:     Results{Keep: 90 * 24 * time.Hour},
+		Results:     Results{Keep: 365 * 24 * time.Hour},
 		Cache:       Cache{TTL: 5 * time.Minute, Bytes: 64 << 20, Entries: 10_000},
 		Tiers:       Tiers{ProMultiplier: 5, HighMultiplier: 3, LowMultiplier: 1, LowEffort: footnote.EffortOff},
 		Coder: Coder{
