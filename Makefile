@@ -104,9 +104,10 @@ tenants: ## Check with 10,000 random operations that no organisation sees anothe
 	FOOTNOTE_TENANTS=10000 $(GO) test -count=1 -timeout 60m -v -run 'TestTenants$$' ./internal/app
 
 .PHONY: conformance
-conformance: ## Test with the AI SDK's clients, including its strictest releases, and with OpenAI's Go client.
+conformance: ## Test with the AI SDK's clients, with OpenAI's Go client, and with the conformance suite of MCP.
 	$(GO) test -count=1 -tags conformance,arrow_json_stdlib ./test/aisdk
 	$(GO) test -count=1 -tags conformance,arrow_json_stdlib -run '^TestGoClient' ./test/e2e
+	scripts/conformance.sh
 
 .PHONY: web-test-long
 web-test-long: build ## Measure a chart with 100,000 bars, and what moves at every width, in a real browser.

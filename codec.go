@@ -14,6 +14,7 @@ var bodyTypes = func() map[string]reflect.Type {
 		Opened{}, UserMessage{}, Imported{}, AssistantMessage{}, ToolResult{}, ApprovalAsked{}, ApprovalGiven{},
 		RunStarted{}, RunParked{}, RunResumed{}, RunFinished{}, RunFailed{}, RunStopped{}, StepFailed{}, Segmented{},
 		Rewound{}, Answered{}, Titled{}, Feedback{}, QueryRun{}, DrawingChanged{}, WorkspaceChanged{}, Spent{},
+		Proposed{}, Reviewed{},
 	} {
 		types[b.kind()] = reflect.TypeOf(b)
 	}

@@ -53,6 +53,11 @@ func TestEveryBodySurvivesTheCodec(t *testing.T) {
 			Tool: "Edit", Conversation: "c", CallID: "t",
 		},
 		footnote.Spent{Model: "m", Usage: footnote.Usage{Input: 1}, Cost: footnote.Cost{MicroUSD: 2}},
+		footnote.Proposed{
+			Name: "n", Query: "-- q\nSELECT 1", Test: "tests:", Source: "s", By: "u", Conversation: "c", Seq: 2,
+			Fails: "f", Warnings: []string{"w"},
+		},
+		footnote.Reviewed{Proposal: 1, Approved: true, By: "v", Words: "w"},
 	} {
 		kind, data, err := footnote.EncodeBody(b)
 		if err != nil || kind != footnote.KindOf(b) {

@@ -331,6 +331,9 @@ type QueryRun struct {
 	By       string       `json:"by,omitempty"`       // the user
 	Millis   int64        `json:"millis,omitempty"`
 	Tables   []string     `json:"tables,omitempty"` // the tables it reads, as in Statement
+	// Protocol and RequestID say which request ran it.
+	Protocol  string `json:"protocol,omitempty"`
+	RequestID string `json:"request_id,omitempty"`
 }
 
 // DrawingChanged changes a document of drawings: from then on, Drawing is the drawing with that ID. Undoing a change
@@ -371,6 +374,29 @@ type WorkspaceChanged struct {
 	CallID       string `json:"call_id,omitempty"`
 }
 
+// Proposed suggests a verified query and a test, which another administrator approves or declines. The events of an
+// organisation's proposals are a document, and the sequence of this event identifies the proposal.
+type Proposed struct {
+	Name   string `json:"name"`  // of the verified query
+	Query  string `json:"query"` // the content of its file
+	Test   string `json:"test"`  // the content of the file of the test
+	Source string `json:"source"`
+	By     string `json:"by"`
+	// Conversation and Seq name the answer that led to the proposal, and Fails says why the test fails with it.
+	Conversation string   `json:"conversation"`
+	Seq          int64    `json:"seq"`
+	Fails        string   `json:"fails"`
+	Warnings     []string `json:"warnings,omitempty"` // what the second person should look at
+}
+
+// Reviewed decides about a proposal.
+type Reviewed struct {
+	Proposal int64  `json:"proposal"`
+	Approved bool   `json:"approved"`
+	By       string `json:"by"`
+	Words    string `json:"words,omitempty"`
+}
+
 // Unreadable stands for an event whose stored body cannot be decoded: it is damaged, missing, or of a kind this
 // version does not know. Only reads produce one, and appends reject it. Log readers skip it and report that it
 // exists.
@@ -403,6 +429,8 @@ func (QueryRun) kind() string         { return "query_run" }
 func (DrawingChanged) kind() string   { return "drawing_changed" }
 func (WorkspaceChanged) kind() string { return "workspace_changed" }
 func (Spent) kind() string            { return "spent" }
+func (Proposed) kind() string         { return "proposed" }
+func (Reviewed) kind() string         { return "reviewed" }
 func (Unreadable) kind() string       { return "unreadable" }
 
 // Terminal reports whether b ends a run. A run has exactly one such event. An Unreadable counts if its kind is

@@ -138,6 +138,29 @@ type VerifiedResult struct {
 	Verified
 }
 
+// ExpiredResults names the cursor before which results may have lost their rows, because they have expired.
+const ExpiredResults = "results/expired"
+
+// ResultOf returns the result that an event stores, or nil.
+func ResultOf(b Body) *StoredResult {
+	switch b := b.(type) {
+	case ToolResult:
+		return b.Result
+	case QueryRun:
+		return &b.Result
+	default:
+		return nil
+	}
+}
+
+// ReadError returns the error of reading the rows. Rows that are no longer there have expired.
+func (s StoredResult) ReadError(err error) error {
+	if CodeOf(err) == NotFound {
+		return Wrapf(NotFound, err, "The rows of %s have expired. Run its query again to get new ones.", s.ID)
+	}
+	return fmt.Errorf("read rows of %s: %w", s.ID, err)
+}
+
 // Kept returns the number of rows in the chunks.
 func (s StoredResult) Kept() int {
 	n := 0

@@ -129,6 +129,9 @@ func (r *run) tables() []footnote.Table {
 		s := stored[i]
 		// A run that was stopped may still have an answer with footnotes.
 		rows, err := r.rowsOf(context.WithoutCancel(r.ctx), s)
+		if footnote.CodeOf(err) == footnote.NotFound { // its rows have expired
+			continue
+		}
 		if err != nil {
 			r.log.Warn("cannot read a result; its numbers stay unresolved", "result", s.ID, "err", err)
 			continue
@@ -154,7 +157,7 @@ func (r *run) rowsOf(ctx context.Context, s footnote.StoredResult) ([][]any, err
 	for _, c := range s.Chunks {
 		data, err := r.blob(ctx, c.Digest)
 		if err != nil {
-			return nil, fmt.Errorf("read rows of %s: %w", s.ID, err)
+			return nil, s.ReadError(err)
 		}
 		chunk, err := footnote.DecodeRows(data, s.Columns)
 		if err != nil {

@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -35,6 +36,59 @@ func (e *Engine) Append(ctx context.Context, p footnote.Principal, conversation 
 	}
 	defer leave()
 	return e.appendTo(ctx, p, conversation, addition{body: body, rows: rows})
+}
+
+// Record adds a statement that a person ran, with its rows, to a conversation without a run. The client may name the
+// conversation; one that does not exist yet is opened. Record completes the run like Append.
+func (e *Engine) Record(ctx context.Context, p footnote.Principal, clientID string, run footnote.QueryRun,
+	rows *footnote.Result) (conversation string, stored footnote.QueryRun, err error) {
+	leave, err := e.enter()
+	if err != nil {
+		return "", run, err
+	}
+	defer leave()
+	for range raceTries {
+		head, found, err := e.find(ctx, &Turn{Principal: p, ClientID: clientID})
+		if err != nil {
+			return "", run, err
+		}
+		if !found {
+			conversation, run, err := e.openFor(ctx, p, clientID, run, rows)
+			if footnote.CodeOf(err) == footnote.Conflict && clientID != "" {
+				continue // meanwhile another statement has opened it
+			}
+			return conversation, run, err
+		}
+		_, body, err := e.appendTo(ctx, p, head.ID, addition{body: run, rows: rows})
+		if err != nil {
+			return "", run, err
+		}
+		return head.ID, body.(footnote.QueryRun), nil
+	}
+	return "", run, footnote.Errorf(footnote.Conflict, "The conversation changes too fast. Try again.")
+}
+
+// openFor opens a conversation with a statement that a person ran.
+func (e *Engine) openFor(ctx context.Context, p footnote.Principal, clientID string, run footnote.QueryRun,
+	rows *footnote.Result) (string, footnote.QueryRun, error) {
+	a, err := e.assistant(p, "", "")
+	if err != nil {
+		return "", run, err
+	}
+	t := &Turn{Principal: p, ClientID: clientID, Text: run.Result.SQL, Sources: []string{run.Result.Source}}
+	head, opened, blobs, err := e.opening(ctx, a, t)
+	if err != nil {
+		return "", run, err
+	}
+	body, more, err := (&state{}).completed(p, addition{body: run, rows: rows})
+	if err != nil {
+		return "", run, err
+	}
+	maps.Copy(blobs, more)
+	_, err = e.opts.Log.CreateAppend(ctx, head, footnote.Append{
+		Stream: head.ID, Bodies: append(openingBodies(opened, t), body), Blobs: blobs,
+	})
+	return head.ID, body.(footnote.QueryRun), err
 }
 
 // addition is an event to append to a conversation, outside of its runs.
@@ -206,7 +260,7 @@ func (s *state) queried(p footnote.Principal, b footnote.QueryRun,
 	}
 	b.By = p.User
 	stored, blobs := storeRows(resultID(openCall{ordinal: s.ordinal + 1}), b.Result.Source, b.Result.SQL, *rows)
-	stored.Parents = b.Result.Parents
+	stored.Parents, stored.Verified = b.Result.Parents, b.Result.Verified
 	stored.RowCount = max(stored.RowCount, b.Result.RowCount) // larger for a query that ran in a browser
 	b.Result = *stored
 	return b, blobs, nil

@@ -53,6 +53,7 @@ type Opening struct {
 	System  json.RawMessage // the array of system blocks
 	Sources []string        // their names
 	Context footnote.Digest // of what the company says about its data, as System has it; empty: nothing
+	Without []string        // names of tools that the conversation does not get
 }
 
 // Setting handles the place from which an assistant's messages are sent, such as a chart.
@@ -303,10 +304,11 @@ func (e *Engine) cheapest(p footnote.Principal, a *Assistant, own string) Tier {
 	return best
 }
 
-// toolsOf returns the definitions of an assistant's tools that a principal may use.
-func (e *Engine) toolsOf(p footnote.Principal, a *Assistant) json.RawMessage {
+// toolsOf returns the definitions of the tools of a new conversation, as far as its principal may use them.
+func (e *Engine) toolsOf(p footnote.Principal, a *Assistant, o Opening) json.RawMessage {
 	tools := slices.DeleteFunc(slices.Clone(a.Tools), func(t tool.Tool) bool {
-		return !e.opts.Access.Tool(p, t.Spec().Name)
+		name := t.Spec().Name
+		return !e.opts.Access.Tool(p, name) || slices.Contains(o.Without, name)
 	})
 	if len(tools) == len(a.Tools) {
 		return e.frozen[a]

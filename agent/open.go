@@ -15,25 +15,11 @@ import (
 
 // open starts the first run of a new conversation.
 func (e *Engine) open(ctx context.Context, a *Assistant, t *Turn) (Ticket, error) {
-	tier, err := e.tier(t.Principal, a, t.Tier)
+	head, opened, blobs, err := e.opening(ctx, a, t)
 	if err != nil {
 		return Ticket{}, err
 	}
-	frozen, err := a.Opening(ctx, t.Principal, t.Sources)
-	if err != nil {
-		return Ticket{}, err
-	}
-	system, tools := frozen.System, e.toolsOf(t.Principal, a)
-	opened := footnote.Opened{
-		Assistant: a.Name, Model: tier.Model, Tier: tier.Name, Effort: cmp.Or(t.Effort, tier.Effort),
-		Sources: frozen.Sources, System: e.systemDigest.of(system), Tools: e.toolsDigest.of(tools),
-		Context: frozen.Context,
-	}
-	t.weight = e.weight(tier.Name)
-	head := footnote.Stream{
-		ID: "conv_" + rand.Text(), Kind: "conversation", Org: t.Principal.Org, User: t.Principal.User,
-		ClientID: t.ClientID, Assistant: a.Name,
-	}
+	t.weight = e.weight(opened.Tier)
 	if t.ClientID != "" {
 		// If two messages open a conversation with one name at the same time, the second one continues the conversation
 		// of the first.
@@ -56,12 +42,11 @@ func (e *Engine) open(ctx context.Context, a *Assistant, t *Turn) (Ticket, error
 		}
 	}
 	r := e.newRun(head, a, &state{}, *t)
-	r.system, r.tools = system, tools
+	r.system, r.tools = blobs[opened.System], blobs[opened.Tools]
 	r.w.fresh = true
 	if t.ClientID != "" {
 		e.setRun(t.name(), r)
 	}
-	blobs := map[footnote.Digest][]byte{opened.System: system, opened.Tools: tools}
 	ticket, err := e.begin(ctx, r, blobs, openingBodies(opened, t))
 	if e.raced(err) && t.ClientID != "" {
 		// Meanwhile another engine has opened a conversation with this name.
@@ -70,6 +55,30 @@ func (e *Engine) open(ctx context.Context, a *Assistant, t *Turn) (Ticket, error
 		}
 	}
 	return ticket, err
+}
+
+// opening returns the head of a new conversation, and its first event with the blobs to which it refers.
+func (e *Engine) opening(ctx context.Context, a *Assistant, t *Turn) (footnote.Stream, footnote.Opened,
+	map[footnote.Digest][]byte, error) {
+	tier, err := e.tier(t.Principal, a, t.Tier)
+	if err != nil {
+		return footnote.Stream{}, footnote.Opened{}, nil, err
+	}
+	frozen, err := a.Opening(ctx, t.Principal, t.Sources)
+	if err != nil {
+		return footnote.Stream{}, footnote.Opened{}, nil, err
+	}
+	system, tools := frozen.System, e.toolsOf(t.Principal, a, frozen)
+	opened := footnote.Opened{
+		Assistant: a.Name, Model: tier.Model, Tier: tier.Name, Effort: cmp.Or(t.Effort, tier.Effort),
+		Sources: frozen.Sources, System: e.systemDigest.of(system), Tools: e.toolsDigest.of(tools),
+		Context: frozen.Context,
+	}
+	head := footnote.Stream{
+		ID: "conv_" + rand.Text(), Kind: "conversation", Org: t.Principal.Org, User: t.Principal.User,
+		ClientID: t.ClientID, Assistant: a.Name,
+	}
+	return head, opened, map[footnote.Digest][]byte{opened.System: system, opened.Tools: tools}, nil
 }
 
 // openingBodies returns the first events of a new conversation.
@@ -258,7 +267,7 @@ func (r *run) reopen() error {
 	if err != nil {
 		return err
 	}
-	r.system, r.tools = frozen.System, r.e.toolsOf(r.turn.Principal, r.a)
+	r.system, r.tools = frozen.System, r.e.toolsOf(r.turn.Principal, r.a, frozen)
 	opened := footnote.Opened{
 		Assistant: r.a.Name, Model: tier.Model, Tier: tier.Name, Effort: tier.Effort,
 		Sources: frozen.Sources, System: footnote.DigestOf(r.system), Tools: footnote.DigestOf(r.tools),

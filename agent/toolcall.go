@@ -75,10 +75,10 @@ func (r *run) call(p plan) (o outcome) {
 	}()
 	var ctx context.Context
 	ctx, c.ran = footnote.WithStatements(r.ctx)
-	consent := r.consent(c)
-	out, err := r.callDuringOutage(footnote.WithConsent(ctx, consent), c)
+	clearance := r.clearance(c)
+	out, err := r.callDuringOutage(footnote.WithClearance(ctx, clearance), c)
 	cost, took := c.total(), r.e.opts.Now().Sub(begun)
-	if reason := consent.Reason(); reason != "" && consent.CanAsk && cost == 0 && err == nil {
+	if reason := clearance.Reason(); reason != "" && clearance.CanAsk && cost == 0 && err == nil {
 		r.e.opts.Metrics.ToolEnded(p.spec.Name, "asked", took)
 		r.log.Info("a statement needs approval", "tool", p.spec.Name, "reason", reason)
 		ask := footnote.ApprovalAsked{ApprovalID: approvalID(p.call.ID), CallID: p.call.ID, Reason: reason}
@@ -120,12 +120,12 @@ func (r *run) refusedCall(p plan) outcome {
 	return outcome{result: res}
 }
 
-// consent returns the consent of a call. A person is asked only for calls that can be made twice: the first time shows
-// what the call would read.
-func (r *run) consent(c *execution) *footnote.Consent {
+// clearance returns the clearance of a call. A person is asked only for calls that can be made twice: the first time
+// shows what the call would read.
+func (r *run) clearance(c *execution) *footnote.Clearance {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return &footnote.Consent{
+	return &footnote.Clearance{
 		CanAsk:  !r.s.started.Unattended && c.spec.ReadOnly,
 		Given:   r.s.approvals[c.call.ID].Approved,
 		Reserve: func(_ context.Context, microUSD int64) error { return r.pay(c, microUSD) },

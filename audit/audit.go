@@ -60,8 +60,9 @@ type Options struct {
 // Entry is one line.
 type Entry struct {
 	// Type is "audit" for a question, "query" for a statement that a person ran, "generate_sql" for one that was
-	// written for a person, "side_job" for one that a chat front end asked for, and "title" or "summary" for a call of
-	// the model outside runs.
+	// written for a person, "side_job" for one that a chat front end asked for, "title" or "summary" for a call of the
+	// model outside runs, "proposal" or "proposal_review" for a verified query that an administrator suggests or
+	// decides about, and "consent" for what happened to a person's consent that a program acts for them.
 	Type      string `json:"type"`
 	SessionID string `json:"session_id"`
 	RunID     string `json:"run_id,omitempty"` // a person's own statement has none
@@ -358,7 +359,7 @@ func (a *Audit) lines(ctx context.Context, batch []store.Positioned, runs active
 	enc := json.NewEncoder(&lines) // one line per entry
 	for _, ev := range batch {
 		if entry, ok := outsideRuns(ev.Event); ok {
-			entry.Org, entry.User = ev.Org, ev.User
+			entry.Org, entry.User = ev.Org, cmp.Or(entry.User, ev.User)
 			if err := a.encode(enc, entry); err != nil {
 				return nil, err
 			}
@@ -529,7 +530,7 @@ func outsideRuns(ev footnote.Event) (Entry, bool) {
 	switch b := ev.Body.(type) {
 	case footnote.QueryRun:
 		e := NewEntry("query", ev.Time)
-		e.SessionID = ev.Stream
+		e.SessionID, e.Protocol, e.RequestID = ev.Stream, b.Protocol, b.RequestID
 		st := ofResult(b.Result)
 		st.Tables, st.InBrowser = b.Tables, b.Result.Source == "client"
 		e.Statement(st)
@@ -550,6 +551,21 @@ func outsideRuns(ev footnote.Event) (Entry, bool) {
 		e := NewEntry(b.For, ev.Time)
 		e.SessionID, e.Outcome, e.Metadata.Model = b.Conversation, "failed", b.Model
 		e.Took(b.Usage, b.Cost, 0)
+		return e, true
+	case footnote.Proposed:
+		e := NewEntry("proposal", ev.Time)
+		e.SessionID, e.User = ev.Stream, b.By
+		e.Response = fmt.Sprintf("%d %s, for the answer %s\n%s", ev.Seq, b.Name,
+			footnote.EventID(b.Conversation, b.Seq), b.Query)
+		return e, true
+	case footnote.Reviewed:
+		e := NewEntry("proposal_review", ev.Time)
+		e.SessionID, e.User = ev.Stream, b.By
+		decision := "declined"
+		if b.Approved {
+			decision = "approved"
+		}
+		e.Response = strings.TrimSpace(fmt.Sprintf("%d %s %s", b.Proposal, decision, b.Words))
 		return e, true
 	}
 	return Entry{}, false

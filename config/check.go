@@ -39,8 +39,8 @@ func (c Config) Check() error {
 	}
 	_, retention := c.RetentionRules()
 	_, redaction := c.RedactPatterns()
-	return cmp.Or(retention, redaction, c.checkUpstream(), c.checkFilters(), c.checkFunctions(), c.checkOrigins(),
-		c.MCP.check(),
+	return cmp.Or(retention, redaction, c.checkUpstream(), c.checkFilters(), c.checkTables(), c.checkFunctions(),
+		c.checkOrigins(), c.MCP.check(c.Auth.JWT.Issuer),
 		c.checkLimits(), c.Auth.JWT.check(), c.checkAccess(), c.checkTools(), c.Cache.check(), c.checkListen(),
 		c.checkKeys(), c.Tests.check(c.Upstream))
 }
@@ -242,6 +242,28 @@ func (c Config) checkFilters() error {
 		}
 		if _, err := rowfilter.Parse(c.Filters[name]); err != nil {
 			return fmt.Errorf("filters.%s.%w", name, err)
+		}
+	}
+	return nil
+}
+
+// checkTables rejects malformed entries of tables. Names that no table has appear when the source is opened.
+func (c Config) checkTables() error {
+	for _, name := range slices.Sorted(maps.Keys(c.Tables)) {
+		t := c.Tables[name]
+		if _, ok := c.Sources[name]; !ok {
+			return fmt.Errorf("tables has the source %q, which is not configured", name)
+		}
+		for _, n := range slices.Concat(t.Include, t.Exclude, slices.Sorted(maps.Keys(t.Descriptions))) {
+			if n == "" || len(n) > 200 || strings.ContainsFunc(n, unicode.IsControl) {
+				return fmt.Errorf("tables.%s has the name %.80q; write table or schema.table, with * for any text",
+					name, n)
+			}
+		}
+		for n, text := range t.Descriptions {
+			if text == "" || len(text) > 2000 {
+				return fmt.Errorf("tables.%s.descriptions.%s must have 1 to 2000 bytes", name, n)
+			}
 		}
 	}
 	return nil

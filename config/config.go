@@ -45,6 +45,8 @@ type Config struct {
 	// Filters restrict rows by caller, for sources without row-level security: source → table → condition, or all. A
 	// source listed here shows only the tables it names.
 	Filters map[string]map[string]string `yaml:"filters"`
+	// Tables limit which tables of a source exist for Footnote, and describe them.
+	Tables map[string]Tables `yaml:"tables"`
 	// Functions are source=schema.name, for Postgres sources: database functions that queries may call.
 	// source=extension allows all functions of an extension.
 	Functions []string      `yaml:"functions"`
@@ -105,6 +107,7 @@ type Config struct {
 	// Retention is how long organisations keep conversations after their last event, as org=duration; * stands for
 	// all other organisations.
 	Retention []string `yaml:"retention"`
+	Results   Results  `yaml:"results"`
 	LogRedact []string `yaml:"log_redact"` // regular expressions: matches are removed from log and audit
 
 	Recall time.Duration `yaml:"conversation_cache_ttl" must:"0s to 24h"` // time that events of an active conversation stay in memory
@@ -118,12 +121,18 @@ type Config struct {
 // MCP configures the Model Context Protocol.
 type MCP struct {
 	URL        string `yaml:"url"`         // of /mcp as clients know it; empty: that of each request
+	SignIn     bool   `yaml:"sign_in"`     // people may let programs act for them, with tokens that this server issues
 	TableTools bool   `yaml:"table_tools"` // also offer the tools of common database servers, under their names
 }
 
-// check returns an error if the address cannot be one of this server.
-func (m MCP) check() error {
-	if m.URL == "" {
+// check returns an error if the address cannot be one of this server, or if two issuers would sign its tokens.
+func (m MCP) check(issuer string) error {
+	switch {
+	case m.SignIn && m.URL == "":
+		return errors.New("mcp.sign_in needs mcp.url, the address for which tokens are issued")
+	case m.SignIn && issuer != "":
+		return errors.New("mcp.sign_in is for servers without auth.jwt.issuer; set only one of them")
+	case m.URL == "":
 		return nil
 	}
 	u, err := url.Parse(m.URL)
@@ -140,6 +149,11 @@ type Tests struct {
 	Schedule time.Duration `yaml:"schedule" must:"0, or 10m to 720h"` // from one run to the next; 0: no runs
 	Live     bool          `yaml:"live"`                              // ask the model, which costs money
 	Webhook  Secret        `yaml:"webhook"`                           // URL told about new failures; empty: none
+}
+
+// Results configures the stored rows of queries.
+type Results struct {
+	Keep time.Duration `yaml:"keep" must:"0, or 1h to 876000h"` // 0: as long as their conversation
 }
 
 // check returns an error if the settings of tests cannot work together.
@@ -378,6 +392,7 @@ func Default() Config {
 		SlowResponse: 30 * time.Second, Traces: Traces{Ratio: 1},
 		ParkTimeout: 5 * time.Minute,
 		Auth:        Auth{JWT: JWT{OrgClaim: "org", UserClaim: "sub", RolesClaim: "roles"}},
+		Results:     Results{Keep: 90 * 24 * time.Hour},
 		Cache:       Cache{TTL: 5 * time.Minute, Bytes: 64 << 20, Entries: 10_000},
 		Tiers:       Tiers{ProMultiplier: 5, HighMultiplier: 3, LowMultiplier: 1, LowEffort: footnote.EffortOff},
 		Coder: Coder{
@@ -440,6 +455,14 @@ func (c *Config) readEnv(env map[string]string) error {
 		}
 	}
 	return nil
+}
+
+// Tables says which tables of a source exist for Footnote, and what they hold. A name is table or schema.table, in
+// which * stands for any text; those of the default schema are named without it.
+type Tables struct {
+	Include      []string          `yaml:"include"` // empty: all
+	Exclude      []string          `yaml:"exclude"`
+	Descriptions map[string]string `yaml:"descriptions"` // by table, or table.column
 }
 
 // known reports whether a setting of this name exists.

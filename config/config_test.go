@@ -120,10 +120,11 @@ var testValues = map[string][3]string{
 	"coder.history": {"1048577", "1048578", "1048579"}, "coder.org_history": {"1073741825", "1073741826", "1073741827"},
 	"slow_response":   {"1s", "2s", "3s"},
 	"mcp.url":         {"https://a.example/mcp", "https://b.example/mcp", "http://localhost/mcp"},
-	"mcp.table_tools": {"true", "true", "true"},
+	"mcp.table_tools": {"true", "true", "true"}, "mcp.sign_in": {"true", "false", "true"},
 	"traces.endpoint": {"http://one:4318", "https://two", "http://three/otlp"},
 	"traces.headers":  {"a=1", "b=2", "c=3,d=4"}, "traces.ratio": {"0.5", "0.1", "0.2"},
 	"traces.content": {"true", "false", "true"},
+	"results.keep":   {"1h", "48h", "0s"},
 	"tests.suite":    {"s1.yaml", "s2.yaml", "s3.yaml"}, "tests.schedule": {"1h", "2h", "3h"},
 	"tests.webhook": {"http://one/a", "https://two/b", "https://three/c"}, "tests.live": {"true", "false", "true"},
 	"auth.required": {"true", "false", "true"},
@@ -165,6 +166,9 @@ func TestSettingPrecedence(t *testing.T) {
 			flags := map[string]string{"model_key": "k0", "base_url": "http://zero"} // so that every upstream is valid
 			if name == "model_key" {
 				flags["upstream"] = "compatible" // works without a key
+			}
+			if name == "mcp.sign_in" {
+				flags["mcp.url"] = "https://zero.example/mcp"
 			}
 			if name == "access" {
 				flags["auth.required"] = "true"
@@ -495,6 +499,14 @@ func TestSettingsThatPreventStart(t *testing.T) {
 		"issuer without audience": {
 			env:  []string{"FOOTNOTE_AUTH_JWT_ISSUER=https://a.example"},
 			want: []string{"auth.jwt.audience"},
+		},
+		"sign-in without an address": {env: []string{"FOOTNOTE_MCP_SIGN_IN=true"}, want: []string{"mcp.url"}},
+		"sign-in with two issuers": {
+			env: []string{
+				"FOOTNOTE_MCP_SIGN_IN=true", "FOOTNOTE_MCP_URL=https://a.example/mcp",
+				"FOOTNOTE_AUTH_JWT_ISSUER=https://a.example", "FOOTNOTE_AUTH_JWT_AUDIENCE=a",
+			},
+			want: []string{"mcp.sign_in", "auth.jwt.issuer"},
 		},
 		"audience without issuer": {env: []string{"FOOTNOTE_AUTH_JWT_AUDIENCE=a"}, want: []string{"auth.jwt.issuer"}},
 		"key set over http": {
@@ -941,6 +953,31 @@ tools:
 	if _, err := config.Load(file(t, "tools: {search: [{source: crm, tabel: notes}]}"), nil, nil); err == nil ||
 		!strings.Contains(err.Error(), "tools.search.tabel") {
 		t.Errorf("a setting that is not known: %v", err)
+	}
+}
+
+func TestTables(t *testing.T) {
+	at := file(t, `
+sources: {shop: shop.db}
+tables:
+  shop:
+    include: [orders, "sales.*"]
+    exclude: ["*_old"]
+    descriptions: {orders: One row per order., orders.total: In euros.}
+`)
+	c, err := config.Load(at, nil, nil)
+	shop := c.Tables["shop"]
+	if err != nil || len(shop.Include) != 2 || shop.Descriptions["orders.total"] != "In euros." {
+		t.Fatalf("tables: %+v, %v", c.Tables, err)
+	}
+	for text, want := range map[string]string{
+		`{shpo: {include: [a]}}`: `"shpo", which is not configured`, `{shop: {inclued: [a]}}`: "inclued",
+		`{shop: {exclude: [""]}}`: "write table or schema.table", `{shop: {descriptions: {a: ""}}}`: "1 to 2000 bytes",
+	} {
+		_, err := config.Load(file(t, "sources: {shop: shop.db}\ntables: "+text+"\n"), nil, nil)
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", text, err, want)
+		}
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 //go:embed context
 var words embed.FS
 
-// Context returns what the shop says about its data: its glossary and the model of its tables.
+// Context returns what the shop says about its data: its glossary, the model of its tables, verified queries and tests.
 func Context() fs.FS { return within(words, "context") }
 
 // WriteContext writes the files of Context into a folder, and creates the folder if needed. It leaves an existing

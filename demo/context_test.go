@@ -23,4 +23,7 @@ func TestContext(t *testing.T) {
 	if c.Glossary == "" || len(c.Model.Datasets) != 4 || len(c.Model.Metrics) != 3 {
 		t.Errorf("the context is %+v", c)
 	}
+	if tests := c.Tests(); tests == nil || len(tests.Tests) != 20 {
+		t.Errorf("the tests are %+v", tests)
+	}
 }

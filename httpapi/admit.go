@@ -118,7 +118,10 @@ func (s *Server) identify(r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	sc.principal, sc.keyID, sc.withKey = g.principal, g.keyID, true
+	if g.consent != "" && sc.route != s.opts.Consents.Path() {
+		return footnote.Errorf(footnote.Unauthorized, "This access token is for %s only.", s.opts.Consents.Path())
+	}
+	sc.principal, sc.keyID, sc.withKey, sc.signIn, sc.consent = g.principal, g.keyID, true, g.signIn, g.consent
 	return nil
 }
 
@@ -170,12 +173,16 @@ type grant struct {
 	keyID     string         // for stored keys only
 	once      bool           // cannot start a session
 	signIn    session.Digest // digest of the key, as sessions store it
+	consent   string         // of the person to a program, whose token it is; empty: it is no such token
 }
 
 // credential returns the grant for text that a client sent as a key.
 func (s *Server) credential(ctx context.Context, text string) (grant, error) {
 	if p, ok := s.keys.byHash[s.keys.digest(text)]; ok {
 		return grant{principal: p, signIn: s.opts.Sessions.DigestOf(text)}, nil
+	}
+	if s.opts.Consents != nil && s.opts.Consents.HasFormat(text) {
+		return s.consented(ctx, text)
 	}
 	if s.opts.StoredKeys != nil && s.opts.StoredKeys.HasFormat(text) {
 		id, p, err := s.opts.StoredKeys.Check(ctx, text)

@@ -28,25 +28,25 @@ type Tokens interface {
 	Check(ctx context.Context, text string) (footnote.Principal, error)
 }
 
-// guarded cancels a request when the stored key it was made with is revoked. The caller must call release
-// when it is done.
+// guarded cancels a request when the stored key or the consent it was made with is revoked. The caller must call
+// release when it is done.
 func (s *Server) guarded(r *http.Request) (_ *http.Request, release func()) {
-	id := scopeOf(r.Context()).keyID
-	if id == "" {
+	sc := scopeOf(r.Context())
+	if sc.keyID == "" && sc.consent == "" {
 		return r, func() {}
 	}
 	ctx, cancel := context.WithCancelCause(r.Context())
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		s.recheck(ctx, cancel, id)
+		s.recheck(ctx, cancel, sc)
 	}()
 	return r.WithContext(ctx), func() { cancel(nil); <-done }
 }
 
-// recheck checks periodically whether a key is still valid, until ctx ends. A store that does not answer proves
-// nothing about the key.
-func (s *Server) recheck(ctx context.Context, cancel context.CancelCauseFunc, id string) {
+// recheck checks periodically whether the key and the consent of a request are still valid, until ctx ends. A store
+// that does not answer proves nothing about them.
+func (s *Server) recheck(ctx context.Context, cancel context.CancelCauseFunc, sc *scope) {
 	tick := time.NewTicker(s.opts.Recheck)
 	defer tick.Stop()
 	for {
@@ -56,13 +56,27 @@ func (s *Server) recheck(ctx context.Context, cancel context.CancelCauseFunc, id
 		case <-tick.C:
 		}
 		limited, done := context.WithTimeout(ctx, recheckTime)
-		_, err := s.opts.StoredKeys.PrincipalOf(limited, id)
+		err := s.valid(limited, sc)
 		done()
 		if footnote.CodeOf(err) == footnote.Unauthorized {
 			cancel(err)
 			return
 		}
 	}
+}
+
+// valid returns an error with the code Unauthorized if the key or the consent of a request is no longer valid.
+func (s *Server) valid(ctx context.Context, sc *scope) error {
+	if sc.consent != "" {
+		if err := s.opts.Consents.Lasts(ctx, sc.consent); err != nil {
+			return err
+		}
+	}
+	if sc.keyID == "" {
+		return nil
+	}
+	_, err := s.opts.StoredKeys.PrincipalOf(ctx, sc.keyID)
+	return err
 }
 
 // recheckTime is how long the store may take to check a key.

@@ -23,8 +23,12 @@ import (
 	"sync/atomic"
 	"time"
 
+	"golang.org/x/time/rate"
+
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/agent"
+	"github.com/footnotehq/footnote/httpapi/consent"
+	"github.com/footnotehq/footnote/httpapi/session"
 	"github.com/footnotehq/footnote/hub"
 	"github.com/footnotehq/footnote/protocol"
 )
@@ -36,6 +40,8 @@ type Engine interface {
 	Stop(ctx context.Context, conversation, by string) error
 	Append(ctx context.Context, p footnote.Principal, conversation string, body footnote.Body,
 		rows *footnote.Result) (int64, footnote.Body, error)
+	Record(ctx context.Context, p footnote.Principal, clientID string, run footnote.QueryRun,
+		rows *footnote.Result) (conversation string, stored footnote.QueryRun, err error)
 	Complete(ctx context.Context, p footnote.Principal, prompt string) (string, footnote.Spent, error)
 	Assistants(p footnote.Principal) []agent.AssistantInfo
 }
@@ -81,6 +87,10 @@ type Options struct {
 	Usage Usage
 	// Inbox lists answers for administrators to look at; nil: the endpoint does not exist.
 	Inbox Inbox
+	// Proposals keeps suggested verified queries; nil: the endpoints do not exist. It needs Inbox.
+	Proposals Proposals
+	// Tests runs tests of answers; nil: the endpoints do not exist.
+	Tests Tests
 	// Generator writes SQL statements; nil: the endpoint does not exist.
 	Generator Generator
 	// Queried, if not nil, is called for each statement of a user that is not in the log, because it failed or named no
@@ -109,6 +119,8 @@ type Options struct {
 	Keys map[string]footnote.Principal
 	// StoredKeys checks keys that can be revoked while the server runs; nil: none.
 	StoredKeys StoredKeys
+	// Consents lets people allow programs to act for them; nil: the endpoints do not exist.
+	Consents *consent.Issuer
 	// Tokens checks signed tokens; nil: no token is accepted.
 	Tokens Tokens
 	// NeedsKey rejects callers without a key even when there are no Keys. If it is false and there are no
@@ -166,6 +178,7 @@ type Server struct {
 	notFoundPage   http.Handler                          // nil: without the web app
 	tally          tally
 	conns          connections
+	strangers      *rate.Limiter // of requests without a key that read or write the store
 	views          views
 	exports        exports
 	draining       atomic.Bool
@@ -182,6 +195,7 @@ func New(o Options) (*Server, error) {
 		foreign: http.NewCrossOriginProtection(), patterns: map[string][]string{},
 		openings: openings{of: map[string]footnote.Opened{}}, challenges: map[string]func(*http.Request) string{},
 	}
+	s.strangers = rate.NewLimiter(anonymous, anonymousTop)
 	s.tally.perUser, s.tally.total, s.conns.max = o.StreamsPerUser, o.Streams, o.Connections
 	if err := s.admit(); err != nil {
 		return nil, err
@@ -235,15 +249,15 @@ func (s *Server) routes() {
 	}
 	s.generateRoutes()
 	s.sessionRoutes()
+	s.consentRoutes()
 	s.conversationRoutes()
 	s.assistantRoutes()
 	s.workspaceRoutes()
 	s.sourceRoutes()
 	s.resultRoutes()
 	s.usageRoutes()
-	if s.opts.Inbox != nil {
-		s.Handle("/api/inbox", protocol.Native, get(s.forAdmins(s.getInbox)))
-	}
+	s.inboxRoutes()
+	s.testRoutes()
 	s.descriptionRoutes()
 }
 
@@ -492,8 +506,10 @@ type scope struct {
 	id, route string
 	envelope  protocol.Envelope
 	principal footnote.Principal
-	withKey   bool   // the caller sent an API key
-	keyID     string // id of the stored key, sent or behind a session
+	withKey   bool           // the caller sent an API key
+	keyID     string         // id of the stored key, sent or behind a session
+	signIn    session.Digest // of the key, sent or behind a session; zero: none, or a key that cannot start a session
+	consent   string         // of the person to the program that calls; empty: the person calls
 	begun     time.Time
 	status    int    // overrides the status of the error's code
 	unknown   bool   // no route matches

@@ -8,6 +8,7 @@ import (
 
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/knowledge/inbox"
+	"github.com/footnotehq/footnote/knowledge/proposal"
 	"github.com/footnotehq/footnote/protocol"
 )
 
@@ -15,6 +16,16 @@ import (
 type Inbox interface {
 	Items(ctx context.Context, org string) (items []inbox.Item, whole bool, err error)
 	Remove(org string, item inbox.Item)
+}
+
+func (s *Server) inboxRoutes() {
+	if s.opts.Inbox == nil {
+		return
+	}
+	s.Handle("/api/inbox", protocol.Native, get(s.forAdmins(s.getInbox)))
+	if s.opts.Proposals != nil {
+		s.proposalRoutes()
+	}
 }
 
 // Limits of a page of the inbox. A question and its results are searched in the events before the answer.
@@ -35,6 +46,8 @@ type inboxResult struct {
 	ID     string `json:"id"`
 	Source string `json:"source,omitempty"`
 	SQL    string `json:"sql"`
+	// Draft is the beginning of a verified query; nil where there can be none.
+	Draft *proposal.Draft `json:"draft,omitempty"`
 }
 
 type inboxItem struct {
@@ -102,6 +115,7 @@ func (s *Server) inboxItem(ctx context.Context, item inbox.Item) (inboxItem, err
 		Conversation: item.Conversation, Seq: item.Seq, User: head.User, Time: item.Time.Truncate(time.Second),
 		Flagged: []flaggedNumber{}, Results: []inboxResult{}, Down: item.Feedback > 0,
 	}
+	question := ""
 	for ev, err := range s.opts.Log.Events(ctx, item.Conversation, max(0, item.Seq-inboxEvents)) {
 		if err != nil {
 			return out, err
@@ -109,11 +123,14 @@ func (s *Server) inboxItem(ctx context.Context, item inbox.Item) (inboxItem, err
 		switch b := ev.Body.(type) {
 		case footnote.UserMessage:
 			if b.Text != "" {
-				out.Question, out.Results = cut(b.Text), out.Results[:0]
+				question, out.Question, out.Results = b.Text, cut(b.Text), out.Results[:0]
 			}
 		case footnote.ToolResult:
 			if b.Result != nil && b.Result.SQL != "" && len(out.Results) < inboxResults {
-				out.Results = append(out.Results, inboxResult{b.Result.ID, b.Result.Source, cut(b.Result.SQL)})
+				out.Results = append(out.Results, inboxResult{
+					ID: b.Result.ID, Source: b.Result.Source, SQL: cut(b.Result.SQL),
+					Draft: s.draft(item, question, *b.Result),
+				})
 			}
 		case footnote.Answered:
 			if ev.Seq == item.Seq {

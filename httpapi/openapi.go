@@ -11,6 +11,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
+	"github.com/footnotehq/footnote/httpapi/consent"
 	"github.com/footnotehq/footnote/protocol"
 )
 
@@ -39,6 +40,11 @@ func (s *Server) document() ([]byte, error) {
 	for i, m := range s.mounted {
 		if err := addPart(doc.Content[0], m.OpenAPI); err != nil {
 			return nil, fmt.Errorf("add the OpenAPI document of %T: %w", s.opts.Protocols[i], err)
+		}
+	}
+	if s.opts.Consents != nil {
+		if err := addPart(doc.Content[0], consent.OpenAPI); err != nil {
+			return nil, fmt.Errorf("add the OpenAPI document of sign-in: %w", err)
 		}
 	}
 	var out bytes.Buffer

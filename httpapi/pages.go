@@ -18,6 +18,10 @@ func (s *Server) MountPages(patterns []string, page, notFound http.Handler) {
 		if strings.HasPrefix(pattern, "/c/{id}") {
 			missing = s.noConversation
 		}
+		if pattern == consentPage && s.opts.Consents == nil {
+			s.Mount(pattern, notFound)
+			continue
+		}
 		if missing == nil {
 			s.Mount(pattern, page)
 			continue

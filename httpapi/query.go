@@ -58,17 +58,28 @@ func (s *Server) resultOfOwn(r *http.Request, in protocol.Query, q *OwnQuery) (o
 	}
 	var ctx context.Context
 	ctx, q.ran = footnote.WithStatements(r.Context())
-	res, took, err := s.opts.Data.Query(ctx, PrincipalOf(r.Context()), in.Source, in.SQL)
+	res, took, err := s.opts.Data.Query(ctx, PrincipalOf(r.Context()), in.Source, in.SQL, in.Checked)
 	if err != nil {
 		return out, err
 	}
 	out = newQueryResult(in.SQL, res, took)
-	if in.Conversation != "" {
-		out.ID, out.Seq, err = s.storeQuery(r, q, footnote.QueryRun{
-			Result:   footnote.StoredResult{Source: in.Source, SQL: in.SQL},
-			Replaces: in.Replaces, Millis: out.Millis, Tables: q.statement().Tables,
-		}, res)
+	run := footnote.QueryRun{
+		Result: footnote.StoredResult{Source: in.Source, SQL: in.SQL}, Replaces: in.Replaces,
+		Millis: out.Millis, Tables: q.statement().Tables,
 	}
+	if in.Checked != nil {
+		run.Result.Verified = in.Checked.Verified
+	}
+	switch {
+	case in.Conversation != "":
+		out.ID, out.Seq, err = s.storeQuery(r, q, run, res)
+	case in.Keep && len(s.Assistants(r)) > 0: // without an assistant there is no conversation
+		run.Protocol, run.RequestID = q.Protocol, RequestIDOf(r.Context())
+		q.Conversation, run, err = s.opts.Engine.Record(r.Context(), PrincipalOf(r.Context()), in.Client, run, &res)
+		q.stored = err == nil
+		out.ID = q.Conversation + "." + run.Result.ID
+	}
+	out.Stored = q.Conversation
 	return out, err
 }
 
@@ -76,6 +87,7 @@ func (s *Server) resultOfOwn(r *http.Request, in protocol.Query, q *OwnQuery) (o
 // GET /api/results, and the sequence of the event.
 func (s *Server) storeQuery(r *http.Request, q *OwnQuery, run footnote.QueryRun,
 	res footnote.Result) (id string, seq int64, err error) {
+	run.Protocol, run.RequestID = cmp.Or(q.Protocol, "app"), RequestIDOf(r.Context())
 	seq, body, err := s.opts.Engine.Append(r.Context(), PrincipalOf(r.Context()), q.Conversation, run, &res)
 	if err != nil {
 		return "", 0, err

@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"fmt"
 	"iter"
 	"maps"
 	"mime"
@@ -187,23 +186,11 @@ func (s *Server) results(ctx context.Context, stream string) (all []footnote.Sto
 		if err != nil {
 			return nil, err
 		}
-		if stored := storedIn(ev.Body); stored != nil {
+		if stored := footnote.ResultOf(ev.Body); stored != nil {
 			all = append(all, *stored)
 		}
 	}
 	return all, nil
-}
-
-// storedIn returns the result in an event, or nil.
-func storedIn(b footnote.Body) *footnote.StoredResult {
-	switch b := b.(type) {
-	case footnote.ToolResult:
-		return b.Result
-	case footnote.QueryRun:
-		return &b.Result
-	default:
-		return nil
-	}
 }
 
 // page reads limit rows from offset, as they are stored.
@@ -322,7 +309,7 @@ func (s *Server) blobs(ctx context.Context, stream string, res footnote.StoredRe
 		for _, c := range res.Chunks {
 			data, err := s.opts.Log.Blob(ctx, stream, c.Digest)
 			if err != nil {
-				err = fmt.Errorf("read rows of %s: %w", res.ID, err)
+				err = res.ReadError(err)
 			}
 			if !yield(data, err) || err != nil {
 				return

@@ -70,7 +70,7 @@ func (s *Server) signedIn(r *http.Request) (ok bool, err error) {
 		return false, err
 	}
 	sc := scopeOf(r.Context())
-	sc.principal, sc.keyID = g.principal, g.keyID
+	sc.principal, sc.keyID, sc.signIn = g.principal, g.keyID, digest
 	return true, nil
 }
 

@@ -19,9 +19,10 @@ type Data interface {
 	Samples(ctx context.Context, p footnote.Principal, source, table string, limit int) (footnote.Result, error)
 	Distribution(ctx context.Context, p footnote.Principal, source, table, column string,
 		limit int) (Distribution, error)
-	// Query runs one statement, with the same gate and limits as the agent's queries. It returns
-	// InvalidRequest, with the reason, for a statement that is refused or fails.
-	Query(ctx context.Context, p footnote.Principal, source, sql string) (footnote.Result, time.Duration, error)
+	// Query runs one statement, with the same gate and limits as the agent's queries: sql, or the verified query that
+	// it describes. It returns InvalidRequest, with the reason, for a statement that is refused or fails.
+	Query(ctx context.Context, p footnote.Principal, source, sql string, checked *protocol.Checked) (footnote.Result,
+		time.Duration, error)
 	// Export runs one statement like Query, without its limits of rows and bytes, and calls each for every row. It
 	// returns a note about rows that were left out, or "".
 	Export(ctx context.Context, p footnote.Principal, source, sql string, each func(row []any) error) (note string,

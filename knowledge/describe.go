@@ -189,10 +189,7 @@ func (c *Context) Prompt(p footnote.Principal) string {
 			b.WriteString(oneLine(text) + "\n")
 		}
 	}
-	for _, m := range slices.Concat(c.Model.Metrics, c.computed(p)) {
-		if !May(p, m.Roles) || c.metricHidden(m, p) {
-			continue
-		}
+	for _, m := range c.Metrics(p) {
 		b.WriteString("- " + m.Name + " = " + oneLine(m.Expression))
 		if m.Unit != "" {
 			b.WriteString(" (" + m.Unit + ")")
@@ -203,6 +200,13 @@ func (c *Context) Prompt(p footnote.Principal) string {
 		b.WriteByte('\n')
 	}
 	return b.String()
+}
+
+// Metrics returns the metrics and computed fields that a principal may see.
+func (c *Context) Metrics(p footnote.Principal) []Metric {
+	return slices.DeleteFunc(slices.Concat(c.Model.Metrics, c.computed(p)), func(m Metric) bool {
+		return !May(p, m.Roles) || c.metricHidden(m, p)
+	})
 }
 
 // computed returns the fields that are expressions over columns, in the form of metrics.
@@ -234,12 +238,18 @@ func (m Metric) words() string {
 // identifier matches names in an expression.
 var identifier = regexp.MustCompile(`[\pL_][\pL\p{Nd}_$]*`)
 
-// metricHidden reports whether the expression of a metric may use a column or table that is hidden from a principal.
-func (c *Context) metricHidden(m Metric, p footnote.Principal) bool {
+// namesIn returns the names in an expression or statement, in lower case.
+func namesIn(sql string) map[string]bool {
 	names := map[string]bool{}
-	for _, w := range identifier.FindAllString(m.Expression, -1) {
+	for _, w := range identifier.FindAllString(sql, -1) {
 		names[strings.ToLower(w)] = true
 	}
+	return names
+}
+
+// metricHidden reports whether the expression of a metric may use a column or table that is hidden from a principal.
+func (c *Context) metricHidden(m Metric, p footnote.Principal) bool {
+	names := namesIn(m.Expression)
 	for i := range c.Model.Datasets {
 		d := &c.Model.Datasets[i]
 		if (d.Hidden || !May(p, d.Roles)) && names[strings.ToLower(d.Name)] {

@@ -86,6 +86,33 @@ func (h Hiding) For(ctx context.Context) source.Hidden {
 	return h.Current().Hidden(h.Source, h.Sources, p)
 }
 
+// needs returns lists of roles: who has none of one cannot run a statement, because it names a hidden column and its
+// table, or a hidden table. An empty list stands for what is hidden from everybody.
+func (c *Context) needs(sql string) (lists [][]string) {
+	names := namesIn(sql)
+	add := func(hidden bool, roles []string) {
+		switch {
+		case hidden:
+			lists = append(lists, nil)
+		case len(roles) > 0:
+			lists = append(lists, roles)
+		}
+	}
+	for _, i := range c.protected {
+		d := &c.Model.Datasets[i]
+		if !names[strings.ToLower(d.Path[len(d.Path)-1])] {
+			continue
+		}
+		add(d.Hidden, d.Roles)
+		for _, f := range d.Fields {
+			if f.Column != "" && names[strings.ToLower(f.Column)] {
+				add(f.Hidden, f.Roles)
+			}
+		}
+	}
+	return lists
+}
+
 // CheckTables finds what the model says about tables and columns that do not exist. Schemas are the complete schemas of
 // the sources, by name; those of sources that cannot be read now are missing, and what may be in them is not judged.
 // Sources are the names of all sources.

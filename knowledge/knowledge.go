@@ -17,6 +17,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/footnotehq/footnote/knowledge/suite"
 	"github.com/footnotehq/footnote/knowledge/verified"
 )
 
@@ -41,7 +42,8 @@ type Context struct {
 	Glossary string // free text; it is for everybody who may ask
 	Model    Model
 	Verified *verified.Set
-	files    map[string][]byte
+	files    map[string][]byte // without those of tests, which change no answer
+	tests    map[string][]byte
 	// protected are the indexes of the datasets of which something is hidden from somebody: each query looks at them.
 	protected []int
 }
@@ -112,9 +114,49 @@ func Read(fsys fs.FS) (*Context, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Context{Digest: digestOf(files), files: files}
+	return fromFiles(files)
+}
+
+// With returns the context with further files, by their paths within the folder. It refuses to replace a file.
+func (c *Context) With(more map[string][]byte) (*Context, error) {
+	files, total := maps.Clone(c.files), 0
+	if files == nil {
+		files = map[string][]byte{}
+	}
+	maps.Copy(files, c.tests)
 	var faults Faults
+	for name, data := range more {
+		if _, taken := files[name]; taken {
+			faults.add(name, 0, "the context has a file of this name; choose another name")
+		} else if !known(name) {
+			faults.add(name, 0, "a context has no such file; %s", knownNames)
+		}
+		files[name] = data
+	}
+	for _, data := range files {
+		total += len(data)
+	}
+	if len(files) > MaxFiles || total > MaxFolder {
+		faults.add("", 0, "the folder would have more than %d files or %d bytes; remove some", MaxFiles, MaxFolder)
+	}
+	if err := faults.err(); err != nil {
+		return nil, err
+	}
+	return fromFiles(files)
+}
+
+func (c *Context) hasModel() bool { return c.files[ModelFile] != nil }
+
+// fromFiles checks the files of a folder.
+func fromFiles(files map[string][]byte) (*Context, error) {
+	var faults Faults
+	tests := takeTests(files, &faults)
+	c := &Context{Digest: digestOf(files), files: files, tests: tests}
 	c.Glossary = checkGlossary(files[GlossaryFile], &faults)
+	// A file that is about to be written is empty. Read as a model, it would hide nothing.
+	if data, ok := files[ModelFile]; ok && len(bytes.TrimSpace(data)) == 0 {
+		faults.add(ModelFile, 0, "the file is empty; write a model, or remove the file")
+	}
 	c.Model = readModel(files[ModelFile], &faults)
 	c.Verified = readVerified(files, &faults)
 	for i := range c.Model.Datasets {
@@ -124,6 +166,9 @@ func Read(fsys fs.FS) (*Context, error) {
 	}
 	if err := faults.err(); err != nil {
 		return nil, err
+	}
+	for _, q := range c.Verified.All() {
+		q.Needs = c.needs(q.SQL)
 	}
 	return c, nil
 }
@@ -145,6 +190,9 @@ func readFiles(fsys fs.FS) (map[string][]byte, error) {
 			return Faults{{File: path, Problem: "folders are nested too deeply; move the files up"}}
 		case entry.IsDir():
 			return nil
+		}
+		if path == RecordingsFile {
+			return nil // may be large, and is no part of what the company says
 		}
 		if !known(path) {
 			faults.add(path, 0, "a context has no such file; remove it, or rename it: %s", knownNames)
@@ -171,10 +219,13 @@ func skip(entry fs.DirEntry) error {
 	return nil
 }
 
-const knownNames = "it has " + GlossaryFile + ", " + ModelFile + " and " + VerifiedFolder + "/*.sql"
+const knownNames = "it has " + GlossaryFile + ", " + ModelFile + ", " + verified.Folder + "/*.sql and " + suite.Folder +
+	"/*.yaml"
 
 // known reports whether a context has a file at a path.
-func known(path string) bool { return path == GlossaryFile || path == ModelFile || isVerified(path) }
+func known(path string) bool {
+	return path == GlossaryFile || path == ModelFile || isVerified(path) || isTest(path)
+}
 
 // readFile reads a regular file of at most limit bytes.
 func readFile(fsys fs.FS, path string, limit int) ([]byte, error) {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/footnotehq/footnote/knowledge"
+	"github.com/footnotehq/footnote/knowledge/verified"
 )
 
 // folder makes a file system of names and contents.
@@ -46,6 +47,7 @@ func TestFaultsNameFileAndLine(t *testing.T) {
 		{"not UTF-8", "glossary.md", "a\n\xff\n", "glossary.md:2: the line is not UTF-8"},
 		{"control character", "glossary.md", "a\x1bb", "glossary.md:1: the line has a control character"},
 		{"unknown file", "glosary.md", "x", "glosary.md: a context has no such file"},
+		{"empty model", "model.yaml", "\n", "model.yaml: the file is empty"},
 		{"no YAML", "model.yaml", "name: x\n  datasets: [", "model.yaml:2: it is not YAML"},
 		{"unknown key", "model.yaml", "name: x\ndatsets: []\n", `model.yaml:2: the key "datsets" is not known here`},
 		{"key twice", "model.yaml", "name: x\nname: y\n", "model.yaml:2: \"name\" is here a second time"},
@@ -213,6 +215,62 @@ func TestWatch(t *testing.T) {
 	if w.Fault() != nil || w.Current().Glossary != "three" {
 		t.Errorf("the repaired glossary is %q in use, fault %v", w.Current().Glossary, w.Fault())
 	}
+}
+
+// TestModelDoesNotVanish checks that nothing is shown because the file that hides it is removed.
+func TestModelDoesNotVanish(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, knowledge.ModelFile)
+	write := func(text string) {
+		t.Helper()
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const hiding = "name: shop\ndatasets: [{name: staff, source: staff, fields: [{name: salary, hidden: true}]}]\n"
+	write(hiding)
+	w, err := knowledge.Watch(t.Context(), dir, knowledge.WatchOptions{Every: time.Hour})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	if err := os.Remove(file); err != nil {
+		t.Fatal(err)
+	}
+	w.Look(t.Context())
+	if !w.Current().Hides("shop", []string{"shop"}) || w.Fault() == nil {
+		t.Errorf("without its file, salary is shown; fault %v", w.Fault())
+	}
+	write(strings.Replace(hiding, "hidden: true", "unit: EUR", 1))
+	w.Look(t.Context())
+	if w.Current().Hides("shop", []string{"shop"}) || w.Fault() != nil {
+		t.Errorf("a model that hides nothing any more is not used; fault %v", w.Fault())
+	}
+}
+
+// TestVerifiedQueriesNeedWhatTheyRead checks that a verified query does not exist for whoever cannot run it.
+func TestVerifiedQueriesNeedWhatTheyRead(t *testing.T) {
+	c, err := knowledge.Read(folder("model.yaml", described,
+		"verified/profit.sql", head("profit")+"SELECT sum(margin) AS profit FROM sales.orders\n",
+		"verified/notes.sql", head("notes")+"SELECT note FROM sales.orders\n",
+		"verified/names.sql", head("names")+"SELECT name FROM customers\n",
+		"verified/elsewhere.sql", head("elsewhere")+"SELECT note FROM invoices\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for roles, want := range map[string]string{
+		"": "elsewhere", "finance": "elsewhere profit", "sales": "elsewhere names",
+	} {
+		caller := verified.Caller{Roles: strings.Fields(roles), Sources: []string{"shop"}, Now: time.Now()}
+		if got := strings.Join(c.Verified.Questions(caller, 9), " "); got != want {
+			t.Errorf("with the roles %q, the queries %q exist; want %q", roles, got, want)
+		}
+	}
+}
+
+// head returns the header of a verified query.
+func head(question string) string {
+	return "-- question: " + question + "\n-- source: shop\n-- author: Ann\n-- date: 2026-11-02\n"
 }
 
 func TestFaultyFolderStopsTheStart(t *testing.T) {

@@ -10,12 +10,9 @@ import (
 	"github.com/footnotehq/footnote/knowledge/verified"
 )
 
-// VerifiedFolder is the folder of the verified queries within a context.
-const VerifiedFolder = "verified"
-
 // isVerified reports whether the file at a path is a verified query.
 func isVerified(name string) bool {
-	return path.Dir(name) == VerifiedFolder && path.Ext(name) == ".sql"
+	return path.Dir(name) == verified.Folder && path.Ext(name) == ".sql"
 }
 
 // readVerified returns the verified queries among the files of a context.

@@ -16,7 +16,8 @@ type Watcher struct {
 	opts    WatchOptions
 	current atomic.Pointer[Context]
 	fault   atomic.Pointer[error]
-	looked  string // the state of the folder when it was last read
+	looking sync.Mutex
+	looked  string // the state of the folder when it was last read; looking guards it
 	stop    context.CancelFunc
 	ended   sync.WaitGroup
 }
@@ -60,6 +61,9 @@ func (w *Watcher) Fault() error {
 	return nil
 }
 
+// Look reads the folder at once if it has changed.
+func (w *Watcher) Look(ctx context.Context) { w.look(ctx) }
+
 // Close ends the watching and waits for it.
 func (w *Watcher) Close() error {
 	w.stop()
@@ -80,17 +84,23 @@ func (w *Watcher) watch(ctx context.Context) {
 	}
 }
 
-// look reads the folder if a file has another size or time than before. A folder that was faulty because of something
-// outside of it is read again, too.
+// look reads the folder if a file has another size or time than before. A folder that changes meanwhile is left to the
+// next look. A folder that was faulty because of something outside of it is read again, too.
 func (w *Watcher) look(ctx context.Context) {
+	w.looking.Lock()
+	defer w.looking.Unlock()
 	now := stamp(w.dir)
 	if now == w.looked && w.Fault() == nil {
 		return
 	}
-	w.looked = now
 	fresh, err := w.load(ctx)
-	if ctx.Err() != nil {
+	if ctx.Err() != nil || stamp(w.dir) != now { // files that are being written may hide less than they will
 		return
+	}
+	w.looked = now
+	if err == nil && w.Current().protected != nil && !fresh.hasModel() {
+		err = Faults{{File: ModelFile, Problem: "the file is gone, and it hides tables or columns; put it back, or " +
+			"restart the server to show them"}}
 	}
 	if old := w.Fault(); err != nil {
 		if old == nil || old.Error() != err.Error() {

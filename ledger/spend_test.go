@@ -402,7 +402,7 @@ func TestStatementPrice(t *testing.T) {
 		ran := 0
 		tl := agenttest.NewTool(tool.Spec{Name: "run_query", ReadOnly: true},
 			func(ctx context.Context, _ tool.Call) (tool.Output, error) {
-				if err := footnote.ConsentOf(ctx).Pay(ctx, 50_000); err != nil {
+				if err := footnote.ClearanceOf(ctx).Pay(ctx, 50_000); err != nil {
 					return tool.Fail(footnote.MessageOf(err)), nil
 				}
 				ran++

@@ -26,14 +26,27 @@ type Query struct {
 	Protocol string // its name, for the audit
 	Source   string
 	SQL      string
-	// Conversation is where the statement and its result are stored; empty: they are not.
+	// Conversation is where the statement and its result are stored; empty: see Keep.
 	Conversation string
-	Replaces     string // the result (r3) whose statement was edited; empty: none
+	// Keep opens a conversation for a statement that names none. Client, if not empty, is the client's own name for the
+	// conversation: later statements with the same name are added to it. Without Keep, the result is not stored.
+	Keep     bool
+	Client   string
+	Replaces string   // the result (r3) whose statement was edited; empty: none
+	Checked  *Checked // what runs if SQL describes a verified query; nil: SQL, which the caller wrote
+}
+
+// Checked is the text of a verified query, with the values of its parameters.
+type Checked struct {
+	SQL      string
+	Args     []any
+	Verified *footnote.Verified // nil: the caller's question is none of the query's own wordings
 }
 
 // QueryResult is the result of a caller's own statement.
 type QueryResult struct {
 	ID        string            `json:"id,omitempty"` // of the stored result; empty: it is not stored
+	Stored    string            `json:"-"`            // its conversation
 	Seq       int64             `json:"seq,omitempty"`
 	SQL       string            `json:"sql"`
 	Columns   []footnote.Column `json:"columns"`

@@ -19,6 +19,18 @@ type Estimator interface {
 	Estimate(ctx context.Context, q Query) (Estimate, error)
 }
 
+// Biller is an Estimator whose engine may bill by what a statement reads.
+type Biller interface {
+	Estimator
+	Bills() bool
+}
+
+// bills reports whether statements of a source cost money.
+func bills(s Source) bool {
+	b, ok := s.(Biller)
+	return ok && b.Bills()
+}
+
 // Estimate is what an engine expects a statement to read, or to compute by joins if that is more. Estimates are often
 // wrong by a factor of ten, except for bytes of an engine that bills by them.
 type Estimate struct {
@@ -200,11 +212,10 @@ func (a Allowed) exceeds(e Estimate) string {
 const EstimateTime = 5 * time.Second
 
 // Estimated returns a source that estimates each statement before it runs it, and refuses one that would read more
-// than allowed. If allowed.Ask is set, it runs one that a person has approved; see footnote.Consent. A statement that
+// than allowed. If allowed.Ask is set, it runs one that a person has approved; see footnote.Clearance. A statement that
 // costs money is paid for first. It returns s itself if there is nothing to estimate for.
 func Estimated(s Source, allowed Allowed) Source {
-	_, bills := s.(Estimator)
-	if !bills && allowed == (Allowed{Ask: allowed.Ask}) {
+	if !bills(s) && allowed == (Allowed{Ask: allowed.Ask}) {
 		return s
 	}
 	return estimated{s, allowed}
@@ -229,12 +240,12 @@ func (s estimated) Query(ctx context.Context, q Query, each func(row []any) erro
 	if err != nil {
 		return Summary{}, err
 	}
-	consent := footnote.ConsentOf(ctx)
-	if words := s.allowed.exceeds(e); words != "" && !(s.allowed.Ask && consent.Given) {
-		return Summary{Estimate: e.String()}, s.refusal(words, consent)
+	clearance := footnote.ClearanceOf(ctx)
+	if words := s.allowed.exceeds(e); words != "" && !(s.allowed.Ask && clearance.Given) {
+		return Summary{Estimate: e.String()}, s.refusal(words, clearance)
 	}
 	if e.MicroUSD > 0 {
-		err := consent.Pay(ctx, e.MicroUSD)
+		err := clearance.Pay(ctx, e.MicroUSD)
 		if footnote.CodeOf(err) == footnote.BudgetExceeded {
 			err = Limitf("The statement was not run. %s", footnote.MessageOf(err))
 		}
@@ -249,10 +260,10 @@ func (s estimated) Query(ctx context.Context, q Query, each func(row []any) erro
 
 // refusal returns the error of a statement that exceeds a limit, and asks for an approval of its call where a person
 // can give it.
-func (s estimated) refusal(words string, consent *footnote.Consent) error {
+func (s estimated) refusal(words string, clearance *footnote.Clearance) error {
 	switch {
-	case s.allowed.Ask && consent.CanAsk:
-		consent.Ask(words)
+	case s.allowed.Ask && clearance.CanAsk:
+		clearance.Ask(words)
 		return Refusef("%s A person must approve it.", words)
 	case s.allowed.Ask:
 		words += " A person must approve it, and no one can do so here."
@@ -270,7 +281,7 @@ func (s estimated) estimate(ctx context.Context, q Query) (Estimate, error) {
 		return e, err
 	}
 	bad, ok := errors.AsType[*Error](err)
-	if _, bills := s.Source.(Estimator); !bills && (limited.Err() != nil || ok && bad.TimedOut) {
+	if !bills(s.Source) && (limited.Err() != nil || ok && bad.TimedOut) {
 		return Unknown(), nil
 	}
 	return e, err

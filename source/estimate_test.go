@@ -22,6 +22,8 @@ func (b *billed) Estimate(ctx context.Context, _ source.Query) (source.Estimate,
 	return b.estimate(ctx)
 }
 
+func (b *billed) Bills() bool { return true }
+
 func (b *billed) Query(context.Context, source.Query, func([]any) error) (source.Summary, error) {
 	b.ran++
 	return source.Summary{}, nil
@@ -32,14 +34,14 @@ func TestEstimated(t *testing.T) {
 	large := source.Estimate{Rows: 2_000_000, Bytes: 3 << 30, MicroUSD: 20_000, Why: "reads all of orders"}
 	poor := footnote.Errorf(footnote.BudgetExceeded, "Nothing is left.")
 	for _, test := range []struct {
-		name     string
-		estimate source.Estimate
-		allowed  source.Allowed
-		consent  *footnote.Consent
-		budget   error
-		refusal  string // a part of it; empty: the statement runs
-		asked    bool
-		paid     int64
+		name      string
+		estimate  source.Estimate
+		allowed   source.Allowed
+		clearance *footnote.Clearance
+		budget    error
+		refusal   string // a part of it; empty: the statement runs
+		asked     bool
+		paid      int64
 	}{
 		{name: "no limits", estimate: large, paid: 20_000},
 		{name: "within", estimate: large, allowed: source.Allowed{Rows: 2_000_000, MicroUSD: 20_000}, paid: 20_000},
@@ -49,7 +51,7 @@ func TestEstimated(t *testing.T) {
 		{name: "money", estimate: large, allowed: source.Allowed{MicroUSD: 10_000}, refusal: "the limit is 0.01 USD"},
 		{
 			name: "ask", estimate: large, allowed: source.Allowed{Rows: 1, Ask: true},
-			consent: &footnote.Consent{CanAsk: true}, refusal: "A person must approve it.", asked: true,
+			clearance: &footnote.Clearance{CanAsk: true}, refusal: "A person must approve it.", asked: true,
 		},
 		{
 			name: "nobody to ask", estimate: large, allowed: source.Allowed{Rows: 1, Ask: true},
@@ -57,29 +59,29 @@ func TestEstimated(t *testing.T) {
 		},
 		{
 			name: "approved", estimate: large, allowed: source.Allowed{Rows: 1, Ask: true},
-			consent: &footnote.Consent{CanAsk: true, Given: true}, paid: 20_000,
+			clearance: &footnote.Clearance{CanAsk: true, Given: true}, paid: 20_000,
 		},
 		{
 			name: "never asks", estimate: large, allowed: source.Allowed{Rows: 1},
-			consent: &footnote.Consent{CanAsk: true, Given: true},
-			refusal: "about 2,000,000 rows, about 3.2 GB, about 0.02 USD (reads all of orders), and the limit is 1 rows",
+			clearance: &footnote.Clearance{CanAsk: true, Given: true},
+			refusal:   "about 2,000,000 rows, about 3.2 GB, about 0.02 USD (reads all of orders), and the limit is 1 rows",
 		},
 		{name: "too poor", estimate: large, budget: poor, refusal: "The statement was not run. Nothing is left."},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			src := &billed{estimate: func(context.Context) (source.Estimate, error) { return test.estimate, nil }}
-			consent := test.consent
-			if consent == nil {
-				consent = &footnote.Consent{}
+			clearance := test.clearance
+			if clearance == nil {
+				clearance = &footnote.Clearance{}
 			}
 			paid := int64(0)
-			consent.Reserve = func(_ context.Context, microUSD int64) error {
+			clearance.Reserve = func(_ context.Context, microUSD int64) error {
 				if test.budget == nil {
 					paid += microUSD
 				}
 				return test.budget
 			}
-			ctx, ran := footnote.WithStatements(footnote.WithConsent(t.Context(), consent))
+			ctx, ran := footnote.WithStatements(footnote.WithClearance(t.Context(), clearance))
 			_, _, err := source.Collect(ctx, source.Estimated(src, test.allowed), source.Query{SQL: "SELECT 1"})
 			refused := ""
 			if bad, ok := errors.AsType[*source.Error](err); ok {
@@ -90,8 +92,8 @@ func TestEstimated(t *testing.T) {
 			if (refused == "") != (test.refusal == "") || !strings.Contains(refused, test.refusal) {
 				t.Errorf("refused with %q, want %q", refused, test.refusal)
 			}
-			if (src.ran == 1) != (test.refusal == "") || paid != test.paid || (consent.Reason() != "") != test.asked {
-				t.Errorf("ran %d times, paid %d, asked %q", src.ran, paid, consent.Reason())
+			if (src.ran == 1) != (test.refusal == "") || paid != test.paid || (clearance.Reason() != "") != test.asked {
+				t.Errorf("ran %d times, paid %d, asked %q", src.ran, paid, clearance.Reason())
 			}
 			if list := ran.All(); len(list) != 1 || list[0].Estimate != test.estimate.String() {
 				t.Errorf("recorded %+v", list)

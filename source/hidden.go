@@ -21,6 +21,57 @@ type HiddenTable struct {
 	Schema  string   `json:"schema,omitempty"` // empty: the table has this name in any schema
 	Table   string   `json:"table"`
 	Columns []string `json:"columns,omitempty"` // empty: the whole table
+	// Except, when set, makes the entry mean all tables that none of these patterns matches, and nothing else.
+	Except []TablePattern `json:"except,omitempty"`
+	// Pattern, when set, makes the entry mean all tables that it matches, and nothing else.
+	Pattern *TablePattern `json:"pattern,omitempty"`
+}
+
+// TablePattern matches tables by their names, in which * stands for any text. Without a schema, it matches tables of
+// any schema. The engine's default schema has no name.
+type TablePattern struct {
+	Schema string `json:"schema,omitempty"`
+	Table  string `json:"table"`
+}
+
+// NewTablePattern parses table or schema.table.
+func NewTablePattern(text string) TablePattern {
+	if schema, table, ok := strings.Cut(text, "."); ok {
+		return TablePattern{Schema: schema, Table: table}
+	}
+	return TablePattern{Table: text}
+}
+
+// Matches reports whether the pattern matches a table.
+func (p TablePattern) Matches(schema, table string) bool {
+	return (p.Schema == "" || Like(fold(p.Schema), fold(schema))) && Like(fold(p.Table), fold(table))
+}
+
+// Like reports whether a text matches a pattern with *. It takes the earliest match of each piece, which is enough.
+func Like(pattern, text string) bool {
+	pieces := strings.Split(pattern, "*")
+	text, ok := strings.CutPrefix(text, pieces[0])
+	if len(pieces) == 1 || !ok {
+		return ok && text == ""
+	}
+	for _, p := range pieces[1 : len(pieces)-1] {
+		if _, text, ok = strings.Cut(text, p); !ok {
+			return false
+		}
+	}
+	return strings.HasSuffix(text, pieces[len(pieces)-1])
+}
+
+// covers reports whether the entry is about a table.
+func (t HiddenTable) covers(schema, table string) bool {
+	switch {
+	case len(t.Except) > 0:
+		return !slices.ContainsFunc(t.Except, func(p TablePattern) bool { return p.Matches(schema, table) })
+	case t.Pattern != nil:
+		return t.Pattern.Matches(schema, table) || schema == "" && Like(fold(t.Pattern.Table), fold(table))
+	}
+	return strings.EqualFold(t.Table, table) &&
+		(t.Schema == "" || schema == "" || strings.EqualFold(t.Schema, schema))
 }
 
 // Hiding decides what principals must not see of a source. Its answers may change at any time.
@@ -74,8 +125,7 @@ func Label(h Hiding, sum Summary) Summary {
 // for the engine's default schema, to which an entry with any schema may refer.
 func (h Hidden) Of(schema, table string) (columns map[string]bool, whole bool) {
 	for _, t := range h {
-		if !strings.EqualFold(t.Table, table) ||
-			t.Schema != "" && schema != "" && !strings.EqualFold(t.Schema, schema) {
+		if !t.covers(schema, table) {
 			continue
 		}
 		if len(t.Columns) == 0 {
@@ -103,7 +153,11 @@ func (h Hidden) Digest() string {
 	}
 	sum := sha256.New()
 	for _, t := range h {
-		fmt.Fprintf(sum, "%q %q %q\n", t.Schema, t.Table, t.Columns)
+		fmt.Fprintf(sum, "%q %q %q %q", t.Schema, t.Table, t.Columns, t.Except)
+		if t.Pattern != nil {
+			fmt.Fprintf(sum, " %q", *t.Pattern)
+		}
+		fmt.Fprintln(sum)
 	}
 	return hex.EncodeToString(sum.Sum(nil)[:12])
 }
@@ -164,6 +218,17 @@ func (h Hidden) mentionedIn(text string, known map[string]bool) bool {
 	}
 	words := wordsOf(text)
 	for _, t := range h {
+		if len(t.Except) > 0 {
+			continue // nearly every word is one that it does not list
+		}
+		if t.Pattern != nil {
+			for w := range words {
+				if !known[w] && Like(fold(t.Pattern.Table), w) {
+					return true
+				}
+			}
+			continue
+		}
 		names := t.Columns
 		if len(names) == 0 {
 			names = []string{t.Table}
@@ -210,6 +275,7 @@ func (h Hidden) Redact(sql string, own bool, err error) error {
 		return err
 	}
 	silent := *bad
+	silent.Redacted = true
 	silent.Reason = "The statement uses something that you may not see, or that does not exist."
 	return &silent
 }

@@ -168,6 +168,7 @@ const (
 type Error struct {
 	Kind, Reason string
 	TimedOut     bool // the limit it exceeded is the time limit
+	Redacted     bool // the engine's reason named something that is hidden from the caller
 }
 
 func (e *Error) Error() string { return e.Kind + ": " + e.Reason }
@@ -320,18 +321,21 @@ func Collect(ctx context.Context, s Source, q Query) (footnote.Result, Summary, 
 func Stream(ctx context.Context, s Source, q Query, each func(row []any) error) (Summary, error) {
 	ended := footnote.BeginStatement(ctx, footnote.Statement{SQL: q.SQL})
 	sum, err := s.Query(ctx, q, each)
-	ended(noted(ctx, q.SQL, sum, err))
+	ended(noted(ctx, q, sum, err))
 	return sum, err
 }
 
 // noted returns the audit record of a statement.
-func noted(ctx context.Context, sql string, sum Summary, err error) footnote.Statement {
-	st := footnote.Statement{SQL: sql, Tables: sum.Tables, RowCount: sum.Rows, Outcome: footnote.StatementFailed,
+func noted(ctx context.Context, q Query, sum Summary, err error) footnote.Statement {
+	st := footnote.Statement{SQL: q.SQL, Tables: sum.Tables, RowCount: sum.Rows, Outcome: footnote.StatementFailed,
 		Estimate: sum.Estimate}
 	for _, c := range sum.Columns {
 		st.Columns = append(st.Columns, c.Name)
 	}
 	bad, _ := errors.AsType[*Error](err)
+	if bad != nil && bad.Redacted && q.Own { // the caller reads the record
+		st.SQL, st.Tables = "-- a statement of the server, which uses something that the caller may not see", nil
+	}
 	switch {
 	case err == nil && sum.Truncated:
 		st.Outcome = footnote.StatementTruncated

@@ -113,6 +113,7 @@ func TestStore(t *testing.T) {
 		"writers on one stream":   testWritersOneStream,
 		"writers on many streams": testWritersManyStreams,
 		"cancelled writers":       testCancelledWriters,
+		"consents":                testConsents,
 		"keys":                    testKeys,
 		"invalid keys":            testKeysRefused,
 		"revoked keys":            testWithdrawn,

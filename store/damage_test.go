@@ -246,7 +246,7 @@ func checkSecondUnreadable(t *testing.T, s store.Store, id string) {
 			t.Errorf("the tail has %+v", p)
 		}
 	}
-	report, err := inspect.Read(begin(t), s, nil)
+	report, err := inspect.Read(begin(t), s, nil, 0)
 	must(t, err)
 	if len(report.Problems) == 0 {
 		t.Error("the inspection found nothing")
@@ -272,7 +272,7 @@ func testGaps(t *testing.T, s *corrupter) {
 				}
 			}
 			equal(t, "reported", slices.Sorted(slices.Values(s.reports()[reported:])), lost)
-			if report, err := inspect.Read(begin(t), s, nil); err != nil || !named(report, id) && len(lost) < 3 {
+			if report, err := inspect.Read(begin(t), s, nil, 0); err != nil || !named(report, id) && len(lost) < 3 {
 				t.Errorf("the inspection: %+v, %v", report.Problems, err)
 			}
 			write(t, s, id, 3, say("four")...)

@@ -18,6 +18,7 @@ type (
 	Page   = footnote.Page
 
 	Positioned = footnote.Positioned
+	Consent    = footnote.Consent
 )
 
 // Store keeps logs. Its methods may be called from several goroutines.
@@ -27,6 +28,7 @@ type (
 // and a loss of power.
 type Store interface {
 	Keys
+	Consents
 
 	// Create creates an empty stream. It returns a Conflict if the ID or (Org, User, Kind, ClientID) is taken. The
 	// store sets Created and Updated.

@@ -44,7 +44,8 @@ const sandboxPrefix = "assets/sandbox-"
 // file.
 func Patterns() []string {
 	return []string{
-		"/{$}", "/c/{id}", "/c/{id}/{result}", "/usage", "/inbox", "/chart", "/chart/{symbol}",
+		"/{$}", "/c/{id}", "/c/{id}/{result}", "/usage", "/inbox", "/tests", "/oauth/authorize", "/chart",
+		"/chart/{symbol}",
 		"/chart/{symbol}/{timeframe}", "/assets/", "/favicon.svg",
 	}
 }

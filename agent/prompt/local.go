@@ -8,6 +8,7 @@ const localWorking = `
 - You are shown as few rows of a result as the user allows, perhaps none, and always the columns and how many rows
   there are. The user sees them all. Let SQL do the arithmetic, so that few rows carry the answer. Never guess what
   is in rows you were not shown: say what the result holds, and let the user read it.
+- Never add up or compare amounts in different currencies or units: where a column names each row's, group by it.
 - Before you filter by a text column, look at how its values are written: get_value_distribution and get_column_stats
   show it.
 - Use transform_data only for what SQL cannot do: a regression, a clustering, a text analysis.

@@ -50,6 +50,7 @@ const working = `
   dialect of the source. Quote names that are not plain words, as the dialect does.
 - Let SQL do the arithmetic: totals, averages, shares, differences, growth rates and ranks belong into a query, not
   into your head. A query may compute several of them at once.
+- Never add up or compare amounts in different currencies or units: where a column names each row's, group by it.
 - Ask only for the rows you need: aggregate, filter, sort, and limit the result (20 rows are usually enough to answer
   from). Never read a whole table to count or to add it up.
 - Before you filter by a status, category or date, make sure how its values are written: describe_table,
@@ -119,7 +120,7 @@ const several = `
 // Build returns the prompt. Without the glossary, it is never longer than MaxBytes. If the schema does not fit, Build
 // leaves out types and comments first, then keys, then columns, and finally tables, which list_tables finds.
 func Build(o Options) string {
-	return glossarySection(o.Glossary) + rules(o)
+	return Glossary(o.Glossary) + rules(o)
 }
 
 const glossaryHead = `# Glossary
@@ -128,8 +129,8 @@ use its definition instead of your own.
 <glossary>
 `
 
-// glossarySection returns the beginning of the prompt: the company's own words.
-func glossarySection(text string) string {
+// Glossary returns the beginning of every prompt: the company's own words. It is empty without any.
+func Glossary(text string) string {
 	if text == "" {
 		return ""
 	}

@@ -300,7 +300,7 @@ func readResult(ctx context.Context, s store.Store, conversation string,
 	for _, c := range r.Chunks {
 		data, err := s.Blob(ctx, conversation, c.Digest)
 		if err != nil {
-			return res, fmt.Errorf("read the rows of %s: %w", r.ID, err)
+			return res, r.ReadError(err)
 		}
 		rows, err := footnote.DecodeRows(data, r.Columns)
 		if err != nil {

@@ -42,3 +42,32 @@ func TestContextCommands(t *testing.T) {
 		t.Errorf("the draft does not fit its source: exit code %d\n%s\n%s", code, out, errs)
 	}
 }
+
+// TestMisspelledHiddenColumn checks that every command that reads data refuses a context that hides a column that does
+// not exist: nothing would be hidden.
+func TestMisspelledHiddenColumn(t *testing.T) {
+	dir := t.TempDir()
+	shop, folder := filepath.Join(dir, "shop.db"), filepath.Join(dir, "context")
+	if _, errs, code := program(t, "seed-demo", shop); code != 0 {
+		t.Fatalf("exit code %d: %s", code, errs)
+	}
+	if err := os.Mkdir(folder, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	const text = "name: shop\ndatasets:\n  - name: customers\n    source: customers\n    fields:\n" +
+		"      - {name: emial, hidden: true}\n"
+	if err := os.WriteFile(filepath.Join(folder, "model.yaml"), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{
+		{"query", "SELECT max(email) FROM customers"}, {"ask", "How many customers are there?"},
+		{"serve", "--listen", "127.0.0.1:0"}, {"doctor"},
+	} {
+		args = append(args, "--data", dir, "--source", "shop="+shop, "--set", "context="+folder)
+		out, errs, code := program(t, args...)
+		if code == 0 || !strings.Contains(out+errs, `model.yaml:6: the table customers has no column "emial"`) ||
+			strings.Contains(out, "@") {
+			t.Errorf("%s: exit code %d\n%s\n%s", args[0], code, out, errs)
+		}
+	}
+}

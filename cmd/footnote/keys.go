@@ -42,7 +42,7 @@ func (cmd *createKeyCmd) Run(ctx context.Context, c config.Config, std streams) 
 	key, kept := apikey.New(footnote.Principal{
 		Org: cmd.Org, User: cmd.User, Roles: cmd.Role, Attributes: cmd.Attr,
 	}, expires)
-	err = withKeys(ctx, c, func(keys store.Keys) error { return keys.AddKey(ctx, kept) })
+	err = withKeys(ctx, c, func(keys store.Store) error { return keys.AddKey(ctx, kept) })
 	if footnote.CodeOf(err) == footnote.InvalidRequest {
 		return &exit{exitUsage, err}
 	}
@@ -96,7 +96,7 @@ type listKeysCmd struct {
 
 // Run executes the command.
 func (cmd *listKeysCmd) Run(ctx context.Context, c config.Config, std streams) error {
-	return withKeys(ctx, c, func(keys store.Keys) error { return cmd.print(ctx, keys, std.out) })
+	return withKeys(ctx, c, func(keys store.Store) error { return cmd.print(ctx, keys, std.out) })
 }
 
 func (cmd *listKeysCmd) print(ctx context.Context, keys store.Keys, w io.Writer) error {
@@ -144,7 +144,7 @@ type revokeKeyCmd struct {
 // Run executes the command.
 func (cmd *revokeKeyCmd) Run(ctx context.Context, c config.Config, std streams) error {
 	id := apikey.IDOf(strings.TrimSpace(cmd.ID))
-	err := withKeys(ctx, c, func(keys store.Keys) error { return keys.RevokeKey(ctx, id) })
+	err := withKeys(ctx, c, func(keys store.Store) error { return keys.RevokeKey(ctx, id) })
 	if err == nil {
 		fmt.Fprintf(std.out, "key %s is revoked\n", visible(id))
 	}
@@ -155,7 +155,7 @@ func (cmd *revokeKeyCmd) Run(ctx context.Context, c config.Config, std streams) 
 const keysTime = time.Minute
 
 // withKeys runs f on the keys of the configured store. Servers may use the store at the same time.
-func withKeys(ctx context.Context, c config.Config, f func(store.Keys) error) error {
+func withKeys(ctx context.Context, c config.Config, f func(store.Store) error) error {
 	ctx, cancel := context.WithTimeout(ctx, keysTime)
 	defer cancel()
 	keys, err := app.OpenKeys(ctx, c)

@@ -97,6 +97,7 @@ type cli struct {
 	Verify    verifyCmd        `cmd:"" help:"Check the footnotes of a conversation against its stored results."`
 	Context   contextCmd       `cmd:"" help:"Import or draft what your company says about its data."`
 	Keys      keysCmd          `cmd:"" help:"Create, list and revoke API keys."`
+	Consents  consentsCmd      `cmd:"" help:"List and revoke what programs may act for people."`
 	Export    exportCmd        `cmd:"" help:"Write all conversations to a file."`
 	Import    importCmd        `cmd:"" help:"Import conversations from an export, or from messages of the Messages API."`
 	Forget    forgetCmd        `cmd:"" help:"Delete everything of a user: conversations, results, drawings, files."`
@@ -255,12 +256,18 @@ func namedSources(flags []string, c config.Config) (map[string]string, error) {
 	return named, nil
 }
 
-// sameFiltered rejects a source that is configured with filters but given under a name without them.
+// sameFiltered rejects a source that is configured with filters or tables but given under a name without them.
 func sameFiltered(name, where string, c config.Config) error {
 	for configured, address := range c.Sources {
-		if len(c.Filters[configured]) > 0 && len(c.Filters[name]) == 0 && app.SameSource(address, where) {
-			return fmt.Errorf("--source %s: the configuration has filters for this address, under the name %s. "+
-				"Use --source %s", where, configured, configured)
+		lost := ""
+		if len(c.Filters[configured]) > 0 && len(c.Filters[name]) == 0 {
+			lost = "filters"
+		} else if t := c.Tables[configured]; len(t.Include)+len(t.Exclude) > 0 && name != configured {
+			lost = "tables"
+		}
+		if lost != "" && app.SameSource(address, where) {
+			return fmt.Errorf("--source %s: the configuration has %s for this address, under the name %s. "+
+				"Use --source %s", where, lost, configured, configured)
 		}
 	}
 	return nil

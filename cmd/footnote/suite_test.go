@@ -235,7 +235,7 @@ func TestRegressions(t *testing.T) {
 			func(b *bench) {
 				b.replace("context/verified/volume.sql", "-- date: 2026-11-02",
 					"-- date: 2020-01-01\n-- expires: 2020-01-02")
-			}, suite.Stale, "verified", "result 1, of verified_query", false,
+			}, suite.Stale, "verified", "the answer takes another number of steps", false,
 		},
 		"a tool's description was changed": {
 			func(b *bench) { b.replace("footnote.yaml", "Orders of a day.", "Orders of any day.") }, suite.Stale,
@@ -382,6 +382,10 @@ func TestSuiteUsage(t *testing.T) {
 		if code, out, errs := b.run(args...); code != exitUsage || !strings.Contains(errs, want) {
 			t.Errorf("%v: exit code %d\n%s\n%s", args, code, out, errs)
 		}
+	}
+	b.write("tests.yaml", "tests:\n  - {question: Booked volume, expect: {sql: DROP TABLE bookings}}")
+	if code, out, _ := b.run("--planner"); code != exitFailed || !strings.Contains(out, "cannot be read: DROP is not") {
+		t.Errorf("a refused statement: exit code %d\n%s", code, out)
 	}
 	b.write("tests.recordings", "{}")
 	if code, _, errs := b.run("--against", "context=x"); code != exitUsage || !strings.Contains(errs, "--live or") {

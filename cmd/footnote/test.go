@@ -16,11 +16,12 @@ import (
 	"github.com/footnotehq/footnote/demo"
 	"github.com/footnotehq/footnote/internal/app"
 	"github.com/footnotehq/footnote/internal/doctor"
+	"github.com/footnotehq/footnote/knowledge"
 	"github.com/footnotehq/footnote/knowledge/suite"
 )
 
 type testCmd struct {
-	Suite      string `arg:"" optional:"" help:"File of the tests (default: tests.yaml, or the demo's)."`
+	Suite      string `arg:"" optional:"" help:"File of the tests or folder of them (default: tests.yaml, else the tests of the context, or the demo's)."`
 	Planner    bool   `xor:"who" help:"Let the offline planner answer, even if there are recordings."`
 	Live       bool   `xor:"who" help:"Ask the configured model."`
 	Record     bool   `xor:"who" help:"Ask the configured model, and record its answers."`
@@ -76,12 +77,16 @@ func (cmd *testCmd) Run(ctx context.Context, s *settings, load func() (config.Co
 
 // read returns the suite and its name.
 func (cmd *testCmd) read(c config.Config) (string, *suite.Suite, error) {
-	path := cmp.Or(cmd.Suite, defaultSuite)
-	if _, err := os.Stat(path); cmd.Suite == "" && errors.Is(err, fs.ErrNotExist) && len(c.Sources) == 0 {
-		tests, err := suite.Parse(demo.Tests())
-		return "demo", tests, err
+	if _, err := os.Stat(defaultSuite); cmd.Suite == "" && errors.Is(err, fs.ErrNotExist) {
+		if cmd.Suite = app.ContextTests(c); cmd.Suite == "" && len(c.Sources) == 0 {
+			words, err := knowledge.Read(demo.Context())
+			if err != nil {
+				return "", nil, err
+			}
+			return "demo", words.Tests(), nil
+		}
 	}
-	return app.ReadSuite(path)
+	return app.ReadSuite(cmp.Or(cmd.Suite, defaultSuite))
 }
 
 // testRun runs a suite.

@@ -36,10 +36,11 @@ func (a *App) API() (*httpapi.Server, error) {
 	open := limitsOfFiles(openFiles(), a.cfg.Limits)
 	o := httpapi.Options{
 		Protocols: a.protocols(), Queried: a.queried, Notices: a.notices,
-		Usage: a.usage, Inbox: a.flagged, Ledger: a.ledger,
+		Usage: a.usage, Inbox: a.flagged, Proposals: a.newProposals(), Tests: &testRuns{App: a}, Ledger: a.ledger,
 		Generator: statements, Workspaces: workspaces, Access: a.allowed(),
 		Engine: a.engine, Log: a.deleting(), Hub: a.hub, Data: data{a}, Sessions: sessions, About: a.about(),
-		Keys: a.cfg.Principals(), StoredKeys: a.ring, Tokens: tokens, NeedsKey: a.cfg.NeedsKey(),
+		Keys: a.cfg.Principals(), StoredKeys: a.ring,
+		Consents: a.consents(), Tokens: tokens, NeedsKey: a.cfg.NeedsKey(),
 		AllowOrigins: a.cfg.Origins, StoredOnDisconnect: a.cfg.StoredOnDisconnect,
 		InputMaxChars: a.cfg.InputMaxChars, BodyLimit: a.cfg.BodyLimit, AnswerTimeout: a.cfg.HTTPTimeout,
 		Ready: a.store.Ping, Scrape: a.metrics.Handler(), Logger: a.log, Metrics: a.metrics, Watch: a.watch(),

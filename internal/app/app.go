@@ -45,6 +45,7 @@ import (
 	"github.com/footnotehq/footnote/source/catalog"
 	"github.com/footnotehq/footnote/store"
 	"github.com/footnotehq/footnote/store/sqlite"
+	"github.com/footnotehq/footnote/tool"
 	"github.com/footnotehq/footnote/tool/cache"
 	"github.com/footnotehq/footnote/tool/calculate"
 	"github.com/footnotehq/footnote/tool/workspace"
@@ -64,7 +65,7 @@ type App struct {
 	catalog     *catalog.Catalog
 	knowledge   *knowledge.Watcher      // nil when no context folder is configured
 	checkable   atomic.Pointer[sources] // what a new version of the context is checked against; nil: not open yet
-	verifies    bool                    // the context had verified queries at the start
+	verified    tool.Tool               // runs verified queries
 	access      *access.Rules           // nil: everyone may use everything
 	usage       *usage.Totals
 	flagged     *inbox.Inbox // answers for administrators to look at
@@ -316,14 +317,18 @@ const maxPrices = 16 << 20
 // connect creates the configured model, and wraps it.
 func (a *App) connect() error {
 	err := a.connectModel()
-	if err == nil && a.wrap != nil {
+	if err != nil {
+		return err
+	}
+	if a.wrap != nil {
 		a.model = a.wrap(a.model)
 	}
-	return err
+	a.model = offline.VerifiedFirst{Model: a.model, Planner: a.planner}
+	return nil
 }
 
 func (a *App) connectModel() error {
-	a.planner = offline.New(offline.Options{Catalog: a.catalog, Verified: a.verifiedQueries})
+	a.planner = offline.New(offline.Options{Catalog: a.catalog, Verified: a.verifiedQueries, Metrics: a.metricsFor})
 	if a.cfg.Upstream == config.Offline {
 		a.model = a.planner
 		a.check = func(context.Context) error { return nil }
@@ -365,6 +370,7 @@ func (a *App) opening(ctx context.Context, p footnote.Principal, asked []string)
 	var described, unreadable []prompt.Source
 	var failures []error
 	words := a.words()
+	verifies := len(words.Verified.All()) > 0
 	model := words.Prompt(p)
 	version, known := words.Digest+"\x00"+model+"\x00", true
 	schemas := a.readSchemas(ctx, chosen)
@@ -398,10 +404,13 @@ func (a *App) opening(ctx context.Context, p footnote.Principal, asked []string)
 	fresh := &opened{version: version, Opening: agent.Opening{
 		System: prompt.Blocks(prompt.Build(prompt.Options{
 			Glossary: words.Glossary, Model: model, Sources: described, Charts: true, Results: a.calculator != nil,
-			Verified: a.verifies,
+			Verified: verifies,
 		})),
 		Sources: names, Context: words.Digest,
 	}}
+	if !verifies {
+		fresh.Without = []string{a.verified.Spec().Name}
+	}
 	a.opened.Store(fresh)
 	return fresh.Opening, nil
 }
@@ -492,7 +501,9 @@ func (a *App) describe() string {
 // openModules opens the optional parts of the program.
 func (a *App) openModules(ctx context.Context, list []module.Module) error {
 	for _, m := range list {
-		opened, err := m.Open(ctx, module.Env{Config: a.cfg, Log: a.store, Hub: a.hub, Tiers: a.tiers(), Logger: a.log})
+		opened, err := m.Open(ctx, module.Env{
+			Config: a.cfg, Log: a.store, Hub: a.hub, Tiers: a.tiers(), Opening: a.fixed, Logger: a.log,
+		})
 		if err != nil {
 			return err
 		}

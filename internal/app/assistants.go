@@ -3,7 +3,6 @@ package app
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -90,11 +89,10 @@ func (a *App) policy() agent.Policy {
 
 // analyst returns the assistant that answers from the sources.
 func (a *App) analyst(ctx context.Context) (*agent.Assistant, error) {
+	a.verified = verified.New(verified.Options{Queries: a.verifiedQueries, Sources: a.catalog, Now: a.now})
 	var tools []tool.Tool
-	if a.verifies {
-		tools = append(tools, verified.New(verified.Options{
-			Queries: a.verifiedQueries, Sources: a.catalog, Now: a.now,
-		}))
+	if a.knowledge != nil {
+		tools = append(tools, a.verified)
 	}
 	tools = append(tools, query.New(query.Options{Sources: a.catalog})...)
 	tools = append(tools, profile.New(profile.Options{Sources: a.catalog})...)
@@ -126,7 +124,7 @@ func (a *App) explore() *agent.Assistant {
 		Name: "explore", Title: "Local files", Description: "Answers questions from files that stay in your browser.",
 		Tiers: a.tiers(),
 		Tools: append(browser.New(), ask.New()),
-		Opening: withoutSources(prompt.Blocks(prompt.Local()),
+		Opening: a.fixed(prompt.Local(),
 			"The assistant explore works on files in the browser and has no sources."),
 		Policy: agent.Policy{Deny: a.cfg.Tools.Deny},
 	}
@@ -136,15 +134,17 @@ func (a *App) explore() *agent.Assistant {
 	return as
 }
 
-// withoutSources returns the Opening of an assistant that has a fixed system prompt and no sources. A question about a
-// source gets the message refusal.
-func withoutSources(system json.RawMessage, refusal string) func(context.Context, footnote.Principal,
-	[]string) (agent.Opening, error) {
+// fixed returns the Opening of an assistant that has no sources: its rules follow the company's glossary. A question
+// about a source gets the message refusal.
+func (a *App) fixed(rules, refusal string) func(context.Context, footnote.Principal, []string) (agent.Opening, error) {
 	return func(_ context.Context, _ footnote.Principal, asked []string) (agent.Opening, error) {
 		if len(asked) > 0 {
 			return agent.Opening{}, footnote.Invalidf("%s", refusal)
 		}
-		return agent.Opening{System: system}, nil
+		words := a.words()
+		return agent.Opening{
+			System: prompt.Blocks(prompt.Glossary(words.Glossary) + rules), Context: words.Digest,
+		}, nil
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/footnotehq/footnote/httpapi"
 )
@@ -63,4 +64,19 @@ func TestCalculateAcrossSources(t *testing.T) {
 		t.Errorf("origins: %v, want %v", o, want)
 	}
 	g.call("GET", "/api/results/"+a.Result.ID+"/origins", nil, 400, nil)
+}
+
+// TestCalculateOverExpiredRows checks that a calculation names the result whose rows have expired.
+func TestCalculateOverExpiredRows(t *testing.T) {
+	g := newRig(t, t.TempDir())
+	id := g.ask("Revenue by month")
+	later := time.Now().Add(g.app.cfg.Results.Keep + time.Hour)
+	if n, err := g.app.resultsExpiry(func() time.Time { return later }).Pass(t.Context()); err != nil || n != 1 {
+		t.Fatalf("%d results expire, %v", n, err)
+	}
+	body := map[string]any{"sql": "SELECT count(*) AS n FROM r1"}
+	if w := g.do(g.request("POST", "/api/conversations/"+id+"/calculations", body)); w.Code != 400 ||
+		!strings.Contains(w.Body.String(), "The rows of r1 have expired. Run its query again") {
+		t.Errorf("%d %s", w.Code, w.Body)
+	}
 }

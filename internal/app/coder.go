@@ -30,7 +30,7 @@ func (a *App) coder(ctx context.Context) (*agent.Assistant, error) {
 	const refusal = "The assistant coder works in its workspace and has no sources."
 	as := &agent.Assistant{
 		Name: coderName, Title: "Coder", Description: "Reads, writes and runs files in a workspace of its own.",
-		Tiers: a.tiers(), Opening: withoutSources(nil, refusal),
+		Tiers: a.tiers(), Opening: a.fixed("", refusal),
 	}
 	if a.cfg.Workspace == "" {
 		as.Unavailable = "The coder needs a folder for its workspaces: set FOOTNOTE_WORKSPACE."
@@ -65,8 +65,7 @@ func (a *App) coder(ctx context.Context) (*agent.Assistant, error) {
 		as.Description = "Reads and writes files in a workspace of its own. Commands are not run here: " +
 			a.unconfined.Error() + "."
 	}
-	system := prompt.Blocks(prompt.Coder(commands))
-	as.Opening = withoutSources(system, refusal)
+	as.Opening = a.fixed(prompt.Coder(commands), refusal)
 	as.Examples = coderExamples(commands)
 	if a.cfg.Upstream == config.Offline {
 		as.Model = offline.Coder{}

@@ -18,6 +18,7 @@ import (
 	"github.com/footnotehq/footnote/httpapi"
 	"github.com/footnotehq/footnote/internal/access"
 	"github.com/footnotehq/footnote/knowledge/verified"
+	"github.com/footnotehq/footnote/protocol"
 	"github.com/footnotehq/footnote/source"
 	"github.com/footnotehq/footnote/source/catalog"
 	"github.com/footnotehq/footnote/tool/profile"
@@ -296,7 +297,7 @@ func wholeNumber(v any) int64 {
 
 // Query implements httpapi.Data.
 func (d data) Query(ctx context.Context, p footnote.Principal,
-	name, sql string) (footnote.Result, time.Duration, error) {
+	name, sql string, checked *protocol.Checked) (footnote.Result, time.Duration, error) {
 	ctx = footnote.WithPrincipal(ctx, p)
 	src, _, err := d.find(ctx, p, name)
 	if err != nil {
@@ -304,7 +305,11 @@ func (d data) Query(ctx context.Context, p footnote.Principal,
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, d.cfg.ToolTimeout, errQueryTime)
 	defer cancel()
-	res, sum, err := query.Run(ctx, src, sql, source.Limits{})
+	q := source.Query{SQL: sql}
+	if checked != nil {
+		q = source.Query{SQL: checked.SQL, Args: checked.Args, Own: true}
+	}
+	res, sum, err := query.Run(ctx, src, q)
 	if err != nil && errors.Is(context.Cause(ctx), errQueryTime) {
 		err = &source.Error{Kind: source.Limited, Reason: fmt.Sprintf("It took longer than %s.", d.cfg.ToolTimeout)}
 	}
@@ -352,7 +357,7 @@ func (d data) Suggest(ctx context.Context, p footnote.Principal, name string, n 
 // n places.
 func (d data) withVerified(p footnote.Principal, sources []string, n int) func([]string, error) ([]string, error) {
 	return func(others []string, err error) ([]string, error) {
-		if err != nil || !d.verifies {
+		if err != nil {
 			return others, err
 		}
 		list := d.verifiedQueries().Questions(verified.Caller{Roles: p.Roles, Sources: sources, Now: time.Now()}, n/2)

@@ -210,6 +210,9 @@ func checkSource(ctx context.Context, c config.Config, name string, p processes,
 	}
 	r.OK(what, "opened as "+src.Dialect().Name)
 	checkSchema(ctx, what, src, r)
+	if err := checkTables(ctx, name, src, c.Tables[name]); err != nil {
+		r.Fail(what, err.Error())
+	}
 	switch err := src.Probe(ctx); {
 	case errors.Is(err, source.ErrWritable):
 		r.Fail(what, err.Error())

@@ -165,6 +165,18 @@ func (a *App) retention(note func(retention.Deleted) error, now func() time.Time
 	return retention.New(o), nil
 }
 
+// resultsExpiry returns the job that deletes the rows of old results.
+func (a *App) resultsExpiry(now func() time.Time) *retention.Results {
+	r := &retention.Results{
+		Log: a.store, Keep: a.cfg.Results.Keep, Logger: a.log, Now: now,
+		Lead: func(context.Context) (func(), bool, error) { return func() {}, true, nil },
+	}
+	if p, ok := a.store.(*postgres.Store); ok {
+		r.Lead = func(ctx context.Context) (func(), bool, error) { return p.Lead(ctx, "results") }
+	}
+	return r
+}
+
 // checkRetention reports how long conversations are kept.
 func checkRetention(c config.Config, r *doctor.Report) {
 	rules, _ := c.RetentionRules() // Check has validated them

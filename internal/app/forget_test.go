@@ -233,7 +233,7 @@ func TestForgetWhileServerRuns(t *testing.T) {
 			t.Errorf("%s has %+v, %v", user, heads, err)
 		}
 	}
-	report, err := inspect.Read(t.Context(), g.app.store, multipliers(g.app.cfg))
+	report, err := inspect.Read(t.Context(), g.app.store, multipliers(g.app.cfg), 0)
 	if err != nil || len(report.Problems) != 0 || report.Cost.MicroUSD == 0 {
 		t.Errorf("store after forgetting: %+v, %v", report, err)
 	}

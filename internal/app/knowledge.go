@@ -34,7 +34,7 @@ func (a *App) openKnowledge(ctx context.Context) error {
 	if err != nil {
 		return contextError(c.Context, err)
 	}
-	a.knowledge, a.verifies = w, len(w.Current().Verified.All()) > 0
+	a.knowledge = w
 	for _, line := range unused(w.Current().Verified, a.cfg.Sources, time.Now()) {
 		a.log.WarnContext(ctx, "a verified query cannot be used", "why", line)
 	}
@@ -122,20 +122,28 @@ func (a *App) hiding(c config.Config) func(name string) source.Hiding {
 
 func namesOf(c config.Config) []string { return slices.Sorted(maps.Keys(c.Sources)) }
 
-// hidingOf returns what is hidden of each source by the context folder as it is now, for a command that runs briefly.
-func hidingOf(c config.Config) (func(name string) source.Hiding, error) {
+// contextOf reads the context folder as it is now, for a command that runs briefly. It is empty without one.
+func contextOf(c config.Config) (*knowledge.Context, error) {
 	if c.Context == "" {
-		return nil, nil
+		return &knowledge.Context{}, nil
 	}
 	words, err := knowledge.Load(c.Context)
 	if err != nil {
 		return nil, contextError(c.Context, err)
 	}
+	return words, nil
+}
+
+// hidingOf returns what a context hides of each source, or nil without a context.
+func hidingOf(c config.Config, words *knowledge.Context) func(name string) source.Hiding {
+	if c.Context == "" {
+		return nil
+	}
 	return func(name string) source.Hiding {
 		return knowledge.Hiding{
 			Source: name, Sources: namesOf(c), Current: func() *knowledge.Context { return words },
 		}
-	}, nil
+	}
 }
 
 // checkKnowledge checks the context in use against the sources, once they are open, and logs what does not fit.

@@ -220,3 +220,39 @@ func TestFaultyChangeIsReported(t *testing.T) {
 		t.Errorf("footnote doctor finds %+v", report.Checks)
 	}
 }
+
+// TestEveryAssistantReadsTheGlossary checks that the prompt of each assistant begins with the glossary in use, and that
+// those without sources read nothing else of the context.
+func TestEveryAssistantReadsTheGlossary(t *testing.T) {
+	dir := contextFolder(t, "glossary.md", "A client is a customer.", "model.yaml",
+		"name: shop\nmetrics: [{name: turnover, expression: SUM(orders.total)}]\n")
+	workspaces := t.TempDir()
+	g := newRig(t, t.TempDir(), withMarket(t), func(c *config.Config) { c.Context, c.Workspace = dir, workspaces })
+	prompts := func(word string) {
+		t.Helper()
+		names := 0
+		for _, as := range g.app.assistants {
+			frame, err := g.app.Frame(t.Context(), as.Name, footnote.Principal{Org: "acme", User: "ada"})
+			if err != nil {
+				t.Fatal(as.Name, err)
+			}
+			text := string(frame.System)
+			if !strings.Contains(text, "<glossary>\\n"+word) || frame.Context != g.app.words().Digest {
+				t.Errorf("%s: %.300s", as.Name, text)
+			}
+			if got := strings.Contains(text, "turnover"); got != (as.Name == "analyst") {
+				t.Errorf("%s has the metric: %v", as.Name, got)
+			}
+			names++
+		}
+		if names != 4 {
+			t.Errorf("%d assistants", names)
+		}
+	}
+	prompts("A client is a customer.")
+	if err := os.WriteFile(filepath.Join(dir, "glossary.md"), []byte("A guest is a customer."), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	g.app.knowledge.Look(t.Context())
+	prompts("A guest is a customer.")
+}

@@ -7,10 +7,13 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"time"
 
 	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/audit"
 	"github.com/footnotehq/footnote/config"
 	"github.com/footnotehq/footnote/httpapi"
+	"github.com/footnotehq/footnote/httpapi/consent"
 	"github.com/footnotehq/footnote/protocol"
 	"github.com/footnotehq/footnote/protocol/mcp"
 	"github.com/footnotehq/footnote/tool"
@@ -46,10 +49,34 @@ func (a *App) mcpSettings() mcp.Settings {
 		Version: a.version, OnDisconnect: a.cfg.StoredOnDisconnect, Draw: draw, Logger: a.log,
 		Issuer: a.cfg.Auth.JWT.Issuer, Resource: a.cfg.MCP.URL,
 	}
+	if issuer := a.consents(); issuer != nil {
+		s.Issuer = issuer.Origin()
+	}
+	s.ReadOnly = a.readOnly
+	if a.cfg.Context != "" { // verified queries may be added later
+		s.Verified = verifiedForMCP{a}
+	}
 	if a.cfg.MCP.TableTools {
 		s.TableTools.Query, s.TableTools.List, s.TableTools.Describe = query.CommonNames()
 	}
 	return s
+}
+
+// consents returns the issuer of tokens for programs that people let act for them, or nil if there is none.
+func (a *App) consents() *consent.Issuer {
+	if !a.cfg.MCP.SignIn {
+		return nil
+	}
+	return consent.New(consent.Options{Resource: a.cfg.MCP.URL, Store: a.store, Notify: a.consented})
+}
+
+// consented tells the audit what happened to a person's consent.
+func (a *App) consented(ctx context.Context, ev consent.Event) {
+	e := audit.NewEntry("consent", time.Now())
+	e.Org, e.User, e.Protocol, e.RequestID = ev.Org, ev.User, mcp.Name, footnote.OriginOf(ctx).Request
+	e.Question = fmt.Sprintf("%s %s, %s", ev.Name, ev.Client, ev.To)
+	e.Response = ev.What
+	a.inbox.Add(e)
 }
 
 // chartWidth is the width of a chart that is drawn in characters.

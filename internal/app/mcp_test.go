@@ -25,13 +25,25 @@ import (
 // mcpReply is the answer to one message of the protocol.
 type mcpReply struct {
 	Result struct {
-		Tools             []struct{ Name string }
+		Tools []struct {
+			Name        string
+			Annotations struct{ ReadOnlyHint bool }
+		}
+		Prompts []struct {
+			Name      string
+			Arguments []struct{ Name, Description string }
+		}
+		Messages          []struct{ Content struct{ Text string } }
 		IsError           bool
 		Content           []struct{ Text string }
 		StructuredContent struct {
 			Answer       string
 			Conversation string
 			Footnotes    []footnote.Cite
+			ID           string
+			Rows         [][]float64
+			Verified     any
+			Found        *bool
 		}
 	}
 	Error struct{ Message string }
@@ -234,5 +246,64 @@ func TestMCPTokens(t *testing.T) {
 	w = plain.do(plain.request("GET", "/.well-known/oauth-protected-resource", nil))
 	if w.Code != http.StatusNotFound {
 		t.Errorf("without an issuer, the metadata is %d %s", w.Code, w.Body)
+	}
+}
+
+// TestMCPVerified checks that verified queries are a tool and prompts, for the people for whom they exist.
+func TestMCPVerified(t *testing.T) {
+	for name, c := range map[string]struct {
+		header string
+		exists bool
+	}{
+		"for everybody": {"", true}, "expired": {"-- expires: 2026-11-03\n", false},
+		"of a role": {"-- roles: boss\n", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := verifiedFolder(t, c.header+volume)
+			g := newRig(t, t.TempDir(), func(c *config.Config) { c.Context = dir })
+			w, list := g.mcp(adasKey, "tools/list", map[string]any{})
+			if len(list.Result.Tools) != 6 || w.Body.Len() > 8<<10 {
+				t.Errorf("%d tools in %d bytes", len(list.Result.Tools), w.Body.Len())
+			}
+			_, prompts := g.mcp(adasKey, "prompts/list", map[string]any{})
+			_, filled := g.mcp(adasKey, "prompts/get", map[string]any{
+				"name": "volume", "arguments": map[string]string{"month": "March 2026"},
+			})
+			asked := g.tool("verified_query", map[string]any{"question": "How much was booked in March 2026?"})
+			named := g.tool("verified_query", map[string]any{
+				"name": "volume", "parameters": map[string]string{"month": "March 2026"},
+			})
+			if !c.exists {
+				if len(prompts.Result.Prompts) > 0 || filled.Error.Message == "" || !named.Result.IsError ||
+					asked.Result.StructuredContent.Found == nil {
+					t.Errorf("a query that does not exist for ada: %+v %+v %+v %+v", prompts, filled, asked, named)
+				}
+				return
+			}
+			if p := prompts.Result.Prompts; len(p) != 1 || p[0].Name != "volume" || len(p[0].Arguments) != 1 {
+				t.Errorf("the prompts are %+v", prompts)
+			}
+			question, _, _ := strings.Cut(filled.Result.Messages[0].Content.Text, "\n")
+			if question != "Booked volume in 2026-03" {
+				t.Errorf("the prompt is %q", question)
+			}
+			again := g.tool("verified_query", map[string]any{"question": question}).Result.StructuredContent
+			a, n := asked.Result.StructuredContent, named.Result.StructuredContent
+			if len(a.Rows) != 1 || a.Rows[0][0] <= 0 || a.Verified == nil || again.Verified == nil ||
+				again.Rows[0][0] != a.Rows[0][0] || n.Rows[0][0] != a.Rows[0][0] || n.Verified != nil {
+				t.Errorf("by its wording %+v, by its prompt %+v, by its name %+v", a, again, n)
+			}
+			if kinds := kindsIn(g, a.Conversation); !slices.Contains(kinds, "query_run") {
+				t.Errorf("the log has %v", kinds)
+			}
+			for _, wrong := range []map[string]any{
+				{}, {"name": "volume"}, {"name": "none"},
+				{"name": "volume", "parameters": map[string]string{"month": "1'; DROP TABLE x"}},
+			} {
+				if r := g.tool("verified_query", wrong); !r.Result.IsError {
+					t.Errorf("%v was accepted", wrong)
+				}
+			}
+		})
 	}
 }

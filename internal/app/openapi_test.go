@@ -19,8 +19,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 	"gopkg.in/yaml.v3"
 
-	"github.com/footnotehq/footnote"
-	"github.com/footnotehq/footnote/config"
+	"github.com/footnotehq/footnote/knowledge"
 )
 
 // spec is the OpenAPI description as the server serves it.
@@ -294,8 +293,17 @@ var aDrawing = map[string]any{"symbol": "EURUSD", "reason": "It held twice.", "d
 
 // TestResponsesMatchDescription sends each request of the app's own API and compares the answer with its schema.
 func TestResponsesMatchDescription(t *testing.T) {
-	g := newRig(t, t.TempDir(), withMarket(t), func(c *config.Config) { c.APIKeys[0].Roles = []string{footnote.Admin} })
+	words := t.TempDir()
+	if err := knowledge.AddFiles(words, map[string][]byte{
+		"tests/one.yaml": []byte("tests: [{question: 'How many orders are there?', expect: {rows: [[1]]}}]"),
+	}); err != nil {
+		t.Fatal(err)
+	}
+	g := newRig(t, t.TempDir(), withMarket(t), admins(words))
 	s := readSpec(t, g)
+	draft := g.complain("How many orders are there?")
+	g.as(carlasKey, "POST", "/api/proposals", in("draft", draft), 201)
+	another := g.complain("How many products are there?")
 	id := g.ask("revenue by category")
 	var calculated ownResult
 	g.call("POST", "/api/conversations/"+id+"/calculations", map[string]any{"sql": "FROM r1"}, 200, &calculated)
@@ -373,6 +381,15 @@ func TestResponsesMatchDescription(t *testing.T) {
 		{"GET", "/api/results/" + id + ".r1/origins", nil, 400},
 		{"GET", "/api/inbox", nil, 200},
 		{"GET", "/api/inbox?before=x", nil, 400},
+		{"POST", "/api/proposals", in("draft", another, "check", true), 200},
+		{"POST", "/api/proposals", in("draft", another), 201},
+		{"POST", "/api/proposals", in("draft", in("name", "x")), 404},
+		{"POST", "/api/proposals/2/review", in("approve", true), 403},
+		{"POST", "/api/proposals/1/review", in(), 400},
+		{"POST", "/api/proposals/1/review", in("approve", true), 200},
+		{"GET", "/api/proposals/1/patch", nil, 200},
+		{"GET", "/api/proposals/x/patch", nil, 404},
+		{"GET", "/api/proposals", nil, 200},
 		{"GET", "/api/usage/people", nil, 200},
 		{"GET", "/api/usage/people?format=csv", nil, 200},
 		{"GET", "/api/usage/people?from=2026-13-01", nil, 400},

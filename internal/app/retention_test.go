@@ -10,8 +10,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/config"
 	"github.com/footnotehq/footnote/internal/pgtest"
+	"github.com/footnotehq/footnote/store/inspect"
 	"github.com/footnotehq/footnote/store/retention"
 )
 
@@ -58,6 +60,63 @@ func pass(t *testing.T, g *rig, note func(retention.Deleted) error, days, want i
 	}
 	if n, err := job.Pass(t.Context()); err != nil || n != want {
 		t.Errorf("after %d days %d are deleted, %v; want %d", days, n, err, want)
+	}
+}
+
+// TestResultsExpire deletes the rows of results that are older than results.keep, but not those that a newer result
+// has, too. Whoever asks for deleted rows is told.
+func TestResultsExpire(t *testing.T) {
+	for name, change := range map[string]func(*config.Config){
+		"file":     func(*config.Config) {},
+		"postgres": func(c *config.Config) { c.Store = config.Secret(pgtest.Database(t)) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := newRig(t, t.TempDir(), change)
+			id := g.ask("Revenue by month")
+			query := func(sql string) string {
+				var out struct{ Result struct{ ID string } }
+				body := map[string]any{"sql": sql, "conversation": id}
+				g.call("POST", "/api/sources/shop/query", body, 200, &out)
+				return out.Result.ID
+			}
+			old := query("SELECT count(*) AS n FROM orders")
+			again := query("SELECT count(id) AS n FROM orders")
+			var times []time.Time
+			for ev, err := range g.app.store.Events(t.Context(), id, 0) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				if footnote.ResultOf(ev.Body) != nil {
+					times = append(times, ev.Time)
+				}
+			}
+			expire := func(now time.Time, want int) {
+				t.Helper()
+				job := g.app.resultsExpiry(func() time.Time { return now })
+				if n, err := job.Pass(t.Context()); err != nil || n != want {
+					t.Errorf("%d results expire, %v; want %d", n, err, want)
+				}
+			}
+			address := "/api/results/" + id + "."
+			keep := g.app.cfg.Results.Keep
+			expire(times[0].Add(keep), 0)
+			g.call("GET", address+"r1", nil, 200, nil)
+			expire(times[1].Add(keep+time.Microsecond), 2)
+			for _, path := range []string{"r1", "r1?sort=month", "r1?format=csv"} {
+				if w := g.do(g.request("GET", address+path, nil)); w.Code != 404 ||
+					!strings.Contains(w.Body.String(), "The rows of r1 have expired. Run its query again") {
+					t.Errorf("%s: %d %s", path, w.Code, w.Body)
+				}
+			}
+			for _, same := range []string{old, again} { // has the rows of a result that is kept
+				g.call("GET", "/api/results/"+same, nil, 200, nil)
+			}
+			g.call("GET", "/api/conversations/"+id, nil, 200, nil)
+			report, err := inspect.Read(t.Context(), g.app.store, multipliers(g.app.cfg), 0)
+			if err != nil || len(report.Problems) > 0 {
+				t.Errorf("the log has problems: %v, %v", report.Problems, err)
+			}
+		})
 	}
 }
 

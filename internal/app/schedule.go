@@ -69,19 +69,24 @@ func (a *App) newTester() (*tester, error) {
 
 // scheduled runs the configured suite as footnote test does, with an app of its own.
 func (a *App) scheduled(ctx context.Context) (*suite.Report, error) {
-	name, tests, err := ReadSuite(a.cfg.Tests.Suite)
+	mode := ByModel
+	if !a.cfg.Tests.Live {
+		mode = CheapestMode(RecordingsOf(a.cfg.Tests.Suite))
+	}
+	return a.runSuiteAt(ctx, a.cfg.Tests.Suite, mode)
+}
+
+// runSuiteAt runs the suite at a path with an app of its own.
+func (a *App) runSuiteAt(ctx context.Context, path, mode string) (*suite.Report, error) {
+	name, tests, err := ReadSuite(path)
 	if err != nil {
 		return nil, err
 	}
-	o := TestOptions{
+	return RunTests(ctx, a.cfg, TestOptions{
 		App:  Options{Version: a.version, Logger: slog.New(onlyErrors{a.log.With("part", "tests").Handler()})},
-		Name: name, Suite: tests, Mode: ByModel, Recordings: RecordingsOf(a.cfg.Tests.Suite),
+		Name: name, Suite: tests, Mode: mode, Recordings: RecordingsOf(path),
 		SuiteOptions: SuiteOptions{Principal: footnote.Principal{Org: "local", User: testsUser}},
-	}
-	if !a.cfg.Tests.Live {
-		o.Mode = CheapestMode(o.Recordings)
-	}
-	return RunTests(ctx, a.cfg, o)
+	})
 }
 
 // onlyErrors is a log handler that drops everything below the level of errors.

@@ -57,7 +57,7 @@ func (a *App) Serve(ctx context.Context, listener net.Listener, ready func(addre
 	go func() { defer close(followed); a.audit.Run(following, auditGrace) }()
 
 	follow := func(ctx context.Context) { a.flagged.Follow(ctx, a.log) }
-	jobs := []func(context.Context){job.Run, a.warnOfEmptySources, follow}
+	jobs := []func(context.Context){job.Run, a.resultsExpiry(time.Now).Run, a.warnOfEmptySources, follow}
 	if tests != nil {
 		jobs = append(jobs, tests.Run)
 	}

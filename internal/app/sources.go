@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -20,17 +21,27 @@ import (
 	"github.com/footnotehq/footnote/config"
 	"github.com/footnotehq/footnote/demo"
 	"github.com/footnotehq/footnote/source"
+	"github.com/footnotehq/footnote/source/bigquery"
+	"github.com/footnotehq/footnote/source/clickhouse"
+	"github.com/footnotehq/footnote/source/databricks"
 	"github.com/footnotehq/footnote/source/duckdb"
 	"github.com/footnotehq/footnote/source/engines"
 	"github.com/footnotehq/footnote/source/mysql"
 	"github.com/footnotehq/footnote/source/postgres"
+	"github.com/footnotehq/footnote/source/postgres/relatives"
+	"github.com/footnotehq/footnote/source/s3"
+	"github.com/footnotehq/footnote/source/snowflake"
 	"github.com/footnotehq/footnote/source/sqlite"
+	"github.com/footnotehq/footnote/source/trino"
 	"github.com/footnotehq/footnote/tool/workspace"
 )
 
 // Databases lists the engines that sources can have.
 func Databases() engines.List {
-	return engines.List{sqlite.Engine(), duckdb.Engine(), postgres.Engine(), mysql.Engine()}
+	return engines.List{
+		sqlite.Engine(), duckdb.Engine(), postgres.Engine(relatives.Open), mysql.Engine(), s3.Engine(),
+		clickhouse.Engine(), bigquery.Engine(), snowflake.Engine(), databricks.Engine(), trino.Engine(),
+	}
 }
 
 // CheckSources rejects sources that no engine opens, and settings that their engines do not have. The settings
@@ -139,7 +150,7 @@ func openSources(ctx context.Context, c config.Config, p processes, log *slog.Lo
 			mu.Lock()
 			all[name], rowsPerUser = src, rowsPerUser || engine.RowsPerUser()
 			mu.Unlock()
-			return probeReadOnly(ctx, name, src)
+			return cmp.Or(probeReadOnly(ctx, name, src), checkTables(ctx, name, src, c.Tables[name]))
 		})
 	}
 	if err := group.Wait(); err != nil {
@@ -216,6 +227,7 @@ func openSource(ctx context.Context, c config.Config, name, where string, filter
 	if p.hiding != nil {
 		o.Hiding = p.hiding(name)
 	}
+	o.Hiding = limitTables(c.Tables[name], o.Hiding)
 	if progress != nil {
 		o.Progress = func(table string, rows int64) { progress(name, table, rows) }
 	}
@@ -245,12 +257,17 @@ func queryLimits(c config.Config) source.Limits {
 func OpenSource(ctx context.Context, c config.Config, o Options) (_ source.Source, close func() error, err error) {
 	children := newChildren(c)
 	p := children.configured()
-	if p.hiding, err = hidingOf(c); err != nil {
+	words, err := contextOf(c)
+	if err != nil {
 		return nil, nil, errors.Join(err, children.close())
 	}
+	p.hiding = hidingOf(c, words)
 	all, _, err := openSources(ctx, c, p, o.Logger, o.Progress)
 	if err != nil {
 		return nil, nil, errors.Join(err, children.close())
+	}
+	if _, err := fits(ctx, words, namesOf(c), all); err != nil {
+		return nil, nil, errors.Join(contextError(c.Context, err), all.close(), children.close())
 	}
 	return all[all.names()[0]], func() error { return errors.Join(all.close(), children.close()) }, nil
 }

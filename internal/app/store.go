@@ -213,7 +213,7 @@ func checkLog(ctx context.Context, c config.Config, r *doctor.Report) {
 // readLog checks one store and closes it.
 func readLog(ctx context.Context, c config.Config, what string, log store.Store, r *doctor.Report) {
 	defer log.Close()
-	report, err := inspect.Read(ctx, log, multipliers(c))
+	report, err := inspect.Read(ctx, log, multipliers(c), c.Results.Keep)
 	for _, p := range report.Problems {
 		r.Fail(what, p.String())
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"regexp"
@@ -69,7 +70,7 @@ func (a *App) runTest(ctx context.Context, t suite.Test, o SuiteOptions) suite.O
 	ctx = footnote.WithPrincipal(ctx, p)
 	want, err := a.expected(ctx, p, t)
 	if err != nil {
-		return unpassed(out, suite.Broken, "the expected rows cannot be read: "+footnote.MessageOf(err)+detail(err))
+		return unpassed(out, suite.Broken, "the expected rows cannot be read: "+reason(err))
 	}
 	got, err := a.answerTo(ctx, p, t.Question)
 	if o.Missed != nil {
@@ -110,12 +111,16 @@ func unpassed(out suite.Outcome, status, reason string) suite.Outcome {
 	return out
 }
 
-// detail returns why a statement failed, which is for the author of a suite.
-func detail(err error) string {
-	if text := err.Error(); text != footnote.MessageOf(err) {
-		return " (" + text + ")"
+// reason returns why the expected rows cannot be read, for the author of a suite.
+func reason(err error) string {
+	if bad, ok := errors.AsType[*source.Error](err); ok {
+		return bad.Reason
 	}
-	return ""
+	message := footnote.MessageOf(err)
+	if text := err.Error(); text != message {
+		message += " (" + text + ")"
+	}
+	return message
 }
 
 // expected returns the rows that a test expects.
@@ -169,7 +174,7 @@ func (a *App) expectedQuery(p footnote.Principal, t suite.Test) (string, source.
 		if e.Source == "" && len(sources) > 1 || !slices.Contains(sources, name) {
 			return "", source.Query{}, footnote.Invalidf("Name one of the sources %s.", strings.Join(sources, ", "))
 		}
-		return name, source.Query{SQL: e.SQL}, nil
+		return name, source.Query{SQL: e.SQL, Args: boundValues(e.Args)}, nil
 	}
 	caller := verified.Caller{Roles: p.Roles, Sources: sources, Now: time.Now()}
 	q, ok := a.verifiedQueries().Find(caller, e.Verified)
@@ -183,6 +188,17 @@ func (a *App) expectedQuery(p footnote.Principal, t suite.Test) (string, source.
 		args, err = m.Args, nil
 	}
 	return q.Source, source.Query{SQL: q.SQL, Args: args}, err
+}
+
+// boundValues returns values read from YAML as a statement receives them.
+func boundValues(values []any) (args []any) {
+	for _, v := range values {
+		if n, ok := v.(int); ok {
+			v = int64(n)
+		}
+		args = append(args, v)
+	}
+	return args
 }
 
 func argsOf(q *verified.Query, values map[string]string) (args []any, err error) {
@@ -351,7 +367,9 @@ func (a *App) Parts(ctx context.Context, p footnote.Principal) (map[string]footn
 	for name, digest := range a.words().FileDigests() {
 		parts[name] = digest
 	}
-	rules := prompt.Build(prompt.Options{Charts: true, Results: a.calculator != nil, Verified: a.verifies})
+	rules := prompt.Build(prompt.Options{
+		Charts: true, Results: a.calculator != nil, Verified: len(a.verifiedQueries().All()) > 0,
+	})
 	parts["the rules of the system prompt"] = footnote.DigestOf([]byte(rules))
 	ctx = footnote.WithPrincipal(ctx, p)
 	chosen, err := a.catalog.Choose(p, nil)

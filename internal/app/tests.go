@@ -40,8 +40,11 @@ type TestOptions struct {
 	SuiteOptions
 }
 
-// ReadSuite reads a suite, and returns its name and content.
+// ReadSuite reads a suite, or the suites of a folder as one, and returns its name and content.
 func ReadSuite(path string) (string, *suite.Suite, error) {
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		return readSuites(path)
+	}
 	data, err := plainfile.Read(path, suite.MaxBytes)
 	if err != nil {
 		return "", nil, fmt.Errorf("read the suite: %w", err)
@@ -51,6 +54,37 @@ func ReadSuite(path string) (string, *suite.Suite, error) {
 		return "", nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return strings.TrimSuffix(filepath.Base(path), filepath.Ext(path)), tests, nil
+}
+
+// readSuites reads the suites of a folder.
+func readSuites(folder string) (string, *suite.Suite, error) {
+	paths, err := filepath.Glob(filepath.Join(folder, "*.yaml"))
+	if err == nil && len(paths) == 0 {
+		err = fmt.Errorf("read the suite: the folder %s has no files *.yaml", folder)
+	}
+	if err != nil {
+		return "", nil, err
+	}
+	files := map[string][]byte{}
+	for _, path := range paths {
+		if files[path], err = plainfile.Read(path, suite.MaxBytes); err != nil {
+			return "", nil, fmt.Errorf("read the suite: %w", err)
+		}
+	}
+	tests, err := suite.Join(files)
+	return filepath.Base(folder), tests, err
+}
+
+// ContextTests returns the folder of the tests in the context folder, or "" if it has none.
+func ContextTests(c config.Config) string {
+	if c.Context == "" {
+		return ""
+	}
+	folder := filepath.Join(c.Context, suite.Folder)
+	if _, err := os.Stat(folder); err != nil {
+		return ""
+	}
+	return folder
 }
 
 // RecordingsOf returns the file of a suite's recordings.

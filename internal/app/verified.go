@@ -5,14 +5,26 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/config"
 	"github.com/footnotehq/footnote/internal/doctor"
 	"github.com/footnotehq/footnote/knowledge"
 	"github.com/footnotehq/footnote/knowledge/verified"
+	"github.com/footnotehq/footnote/model/offline"
 )
 
 // verifiedQueries returns the verified queries of the version in use.
 func (a *App) verifiedQueries() *verified.Set { return a.words().Verified }
+
+// metricsFor returns the metrics of the version in use that the caller may see, for the planner.
+func (a *App) metricsFor(ctx context.Context) []offline.Metric {
+	p, _ := footnote.ActingPrincipal(ctx)
+	var list []offline.Metric
+	for _, m := range a.words().Metrics(p) {
+		list = append(list, offline.Metric{Name: m.Name, Synonyms: m.Synonyms, Expression: m.Expression, Unit: m.Unit})
+	}
+	return list
+}
 
 // unused says why verified queries cannot be used, one line for each: they have expired, or their source is not
 // configured.

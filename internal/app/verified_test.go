@@ -12,6 +12,7 @@ import (
 	"github.com/footnotehq/footnote/internal/access"
 	"github.com/footnotehq/footnote/internal/doctor"
 	"github.com/footnotehq/footnote/internal/pgtest"
+	"github.com/footnotehq/footnote/knowledge"
 	"github.com/footnotehq/footnote/model/modeltest"
 )
 
@@ -145,7 +146,7 @@ func TestVerifiedThroughEachProtocol(t *testing.T) {
 			} {
 				got := ask(q)
 				for _, want := range []string{
-					`"verified":[{"result":"r1","query":"volume","question":"Booked volume in 2026-03","by":"Ann"`,
+					`"verified":[{"result":"r1","query":"volume","question":"Booked volume in March 2026","by":"Ann"`,
 					`"on":"2026-11-02"`,
 				} {
 					if !strings.Contains(got, want) {
@@ -165,6 +166,43 @@ func TestVerifiedThroughEachProtocol(t *testing.T) {
 	}
 }
 
+// stubborn is a model that calls no tool, and repeats the first cell of a result if it has one.
+func stubborn(t *testing.T) func(c *config.Config) {
+	fake := modeltest.New(modeltest.Options{Key: "test", Rule: func(r modeltest.Request) modeltest.Reply {
+		if results := r.Results(); len(results) > 0 {
+			return modeltest.Say("Booked: " + firstCell(t, results[0].Content) + ".")
+		}
+		return modeltest.Say("I would rather not look.")
+	}})
+	address := fake.Start(t)
+	return func(c *config.Config) {
+		c.Upstream, c.BaseURL, c.APIKey, c.Model = config.Anthropic, address, "test", "claude-sonnet-5-5"
+	}
+}
+
+// TestVerifiedWithStubbornModel checks that a wording gets its rows and the badge through each protocol even if the
+// model calls no tool, also if the context got its first verified query after the start, and that a near miss does not.
+func TestVerifiedWithStubbornModel(t *testing.T) {
+	dir := t.TempDir()
+	g := newRig(t, t.TempDir(), stubborn(t), func(c *config.Config) { c.Context = dir })
+	if a := g.answer("Booked volume in March 2026"); len(a.results) > 0 {
+		t.Errorf("without verified queries: %s", a.raw)
+	}
+	if err := knowledge.AddFiles(dir, map[string][]byte{"verified/volume.sql": []byte(volume)}); err != nil {
+		t.Fatal(err)
+	}
+	g.app.knowledge.Look(t.Context())
+	for protocol, ask := range g.questions() {
+		got := ask("How much was booked in March 2026?")
+		if !strings.Contains(got, `"verified":[{"result":"r1","query":"volume"`) {
+			t.Errorf("%s: no badge: %s", protocol, got)
+		}
+		if got := ask("How much was booked in March 2026 by country?"); strings.Contains(got, `"by":"Ann"`) {
+			t.Errorf("%s: a near miss has the badge: %s", protocol, got)
+		}
+	}
+}
+
 // TestVerifiedFact checks what the log says about a verified result: the text that ran is that of the query, with its
 // values bound.
 func TestVerifiedFact(t *testing.T) {
@@ -177,7 +215,7 @@ func TestVerifiedFact(t *testing.T) {
 		*a.results[0].Verified != a.Verified[0].Verified {
 		t.Errorf("%+v", a)
 	}
-	if !strings.HasPrefix(a.Text, "Booked volume in 2026-03: **") || len(a.Unresolved) > 0 {
+	if !strings.HasPrefix(a.Text, "Booked volume in March 2026: **") || len(a.Unresolved) > 0 {
 		t.Errorf("%s %+v", a.Text, a.Unresolved)
 	}
 }

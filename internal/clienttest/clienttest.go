@@ -254,6 +254,12 @@ func (e *Engine) Append(_ context.Context, _ footnote.Principal, id string, body
 	return seq, body, nil
 }
 
+// Record does nothing: no client of these tests opens a conversation with a statement.
+func (e *Engine) Record(context.Context, footnote.Principal, string, footnote.QueryRun, *footnote.Result) (string,
+	footnote.QueryRun, error) {
+	return "", footnote.QueryRun{}, errors.ErrUnsupported
+}
+
 // Delete removes a conversation.
 func (e *Engine) Delete(_ context.Context, id string) error {
 	e.mu.Lock()

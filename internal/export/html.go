@@ -184,11 +184,14 @@ func (d *document) add(ev footnote.Event) error {
 func (d *document) result(res footnote.StoredResult, by string) error {
 	limit := min(pageRows, pageCells/max(1, len(res.Columns)))
 	rows, err := d.rows(res, limit)
-	if code := footnote.CodeOf(err); code == footnote.StorageDamaged || code == footnote.NotFound {
+	switch footnote.CodeOf(err) {
+	case "":
+	case footnote.StorageDamaged:
 		d.Parts = append(d.Parts, part{Note: fmt.Sprintf("The rows of result %s cannot be read.", res.ID)})
 		return nil
-	}
-	if err != nil {
+	case footnote.NotFound: // the statement is still there
+		d.Parts = append(d.Parts, part{Note: fmt.Sprintf("The rows of result %s have expired.", res.ID)})
+	default:
 		return err
 	}
 	shown := &shownResult{

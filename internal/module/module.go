@@ -29,7 +29,10 @@ type Env struct {
 	Log    store.Store
 	Hub    *hub.Hub
 	Tiers  []agent.Tier // for its assistants
-	Logger *slog.Logger
+	// Opening returns the Opening of an assistant without sources: its rules follow the company's glossary. A question
+	// about a source gets the message refusal.
+	Opening func(rules, refusal string) func(context.Context, footnote.Principal, []string) (agent.Opening, error)
+	Logger  *slog.Logger
 }
 
 // Opened is a module in use.

@@ -144,7 +144,7 @@ func (c *comparison) difference(i int) string {
 		}
 		for r := range c.want.Rows {
 			if w, g := at(c.want.Rows[r], i), at(c.got.Rows[r], j); !equal(w, g, c.tolerance) && len(words) < shown {
-				words = append(words, fmt.Sprintf("row %d has %v instead of %v", r+1, g, w))
+				words = append(words, fmt.Sprintf("row %d has %v instead of %v", r+1, cell(g), cell(w)))
 			}
 		}
 	}
@@ -201,4 +201,12 @@ func text(cell any) string {
 		}
 	}
 	return s
+}
+
+// cell returns a cell as a report shows it.
+func cell(v any) any {
+	if v == nil {
+		return "NULL"
+	}
+	return v
 }

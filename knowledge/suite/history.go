@@ -23,7 +23,10 @@ type Past struct {
 	Millis  int64     `json:"ms"`
 	// Scheduled says that the server ran the suite by itself.
 	Scheduled bool              `json:"scheduled,omitempty"`
-	Tests     map[string]string `json:"tests"` // name → status; of several attempts the worst
+	By        string            `json:"by,omitempty"` // the administrator who started it in the app
+	Tests     map[string]string `json:"tests"`        // name → status; of several attempts the worst
+	// Reasons say why tests did not pass, by name. Older lines lack them.
+	Reasons map[string][]string `json:"reasons,omitempty"`
 }
 
 // Limits of a history. The file keeps growing by a line for each run; only the newest lines are read.
@@ -36,12 +39,15 @@ const (
 func (r *Report) Past() Past {
 	p := Past{
 		Time: r.Time.UTC(), Suite: r.Suite, Mode: r.Mode, Model: r.Model, Context: r.Context, CostUSD: r.CostUSD,
-		Millis: r.Millis, Tests: map[string]string{},
+		Millis: r.Millis, Tests: map[string]string{}, Reasons: map[string][]string{},
 	}
 	rank := []string{"", Passed, Stale, Broken, Failed}
 	for _, o := range r.Outcomes {
 		if slices.Index(rank, o.Status) > slices.Index(rank, p.Tests[o.Name]) {
 			p.Tests[o.Name] = o.Status
+			if o.Status != Passed {
+				p.Reasons[o.Name] = o.Reasons
+			}
 		}
 	}
 	return p
@@ -50,6 +56,10 @@ func (r *Report) Past() Past {
 // Append adds a line to a history file, and creates the file if needed.
 func Append(path string, p Past) error {
 	line, err := json.Marshal(p)
+	if err == nil && len(line) >= maxPastLine {
+		p.Reasons = nil // a line that is too long could not be read again
+		line, err = json.Marshal(p)
+	}
 	if err != nil {
 		return err
 	}

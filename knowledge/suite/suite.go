@@ -22,6 +22,9 @@ const (
 	maxRows  = 2000
 )
 
+// Folder is the folder of the suites within a context.
+const Folder = "tests"
+
 // Suite is a list of tests.
 type Suite struct {
 	Limits Limits `yaml:"limits"` // of each test that sets none of its own
@@ -59,6 +62,7 @@ type Expect struct {
 	Rows    [][]any  `yaml:"rows"`
 	SQL     string   `yaml:"sql"`
 	Source  string   `yaml:"source"` // of SQL; empty: the only one
+	Args    []any    `yaml:"args"`   // of SQL: the values of $1, $2, …
 	// Verified is the name of a verified query, with its Parameters. Without parameters, the question must be one of
 	// its wordings if it has any.
 	Verified   string            `yaml:"verified"`
@@ -100,6 +104,9 @@ func Parse(data []byte) (*Suite, error) {
 	if err := dec.Decode(&s); err != nil && !errors.Is(err, io.EOF) {
 		return nil, fmt.Errorf("read the suite: %w", err)
 	}
+	if err := dec.Decode(&Suite{}); !errors.Is(err, io.EOF) {
+		return nil, errors.New("the suite has more than one YAML document; remove the line ---, or make it two files")
+	}
 	if len(s.Tests) == 0 || len(s.Tests) > maxTests {
 		return nil, fmt.Errorf("a suite has 1 to %d tests, under the key tests; this one has %d", maxTests,
 			len(s.Tests))
@@ -139,7 +146,8 @@ func (t *Test) check() error {
 		return fmt.Errorf("it needs a question of at most %d bytes", maxText)
 	}
 	if t.Name == "" {
-		t.Name = t.Question[:min(len(t.Question), maxName)]
+		line := strings.Join(strings.Fields(t.Question), " ")
+		t.Name = strings.ToValidUTF8(line[:min(len(line), maxName)], "")
 	}
 	if len(t.Name) > maxName || strings.ContainsFunc(t.Name, func(r rune) bool { return r < ' ' }) {
 		return fmt.Errorf("its name must be one line of at most %d bytes", maxName)
@@ -162,6 +170,8 @@ func (e Expect) check() error {
 		return errors.New("expect needs exactly one of rows, sql and verified")
 	case e.Rows == nil && e.Source != "" && e.SQL == "":
 		return errors.New("expect has a source, which only sql can have")
+	case len(e.Args) > 0 && e.SQL == "":
+		return errors.New("expect has args, which only sql can have")
 	case len(e.Parameters) > 0 && e.Verified == "":
 		return errors.New("expect has parameters, which only verified can have")
 	case len(e.Rows) > maxRows:

@@ -18,7 +18,9 @@ func TestParse(t *testing.T) {
 	s, err := suite.Parse([]byte(`
 limits: {cost_usd: 0.1, steps: 5}
 tests:
-  - question: " How many orders? "
+  - question: |
+      How many
+      orders?
     expect: {sql: SELECT count(*) FROM orders, tolerance: 1%}
   - name: march
     question: Revenue in March 2026
@@ -30,7 +32,8 @@ tests:
 		t.Fatal(err)
 	}
 	a, b := s.Tests[0], s.Tests[1]
-	if a.Name != "How many orders?" || a.Question != a.Name || a.Expect.Tolerance.Share != 0.01 || a.Limits.Steps != 5 {
+	if a.Name != "How many orders?" || a.Question != "How many\norders?" ||
+		a.Expect.Tolerance.Share != 0.01 || a.Limits.Steps != 5 {
 		t.Errorf("%+v", a)
 	}
 	if b.As.Org != "acme" || b.As.User != "ann" || b.As.Roles[0] != "board" || b.As.Attributes["region"] != "north" {
@@ -47,6 +50,7 @@ func TestFaultySuites(t *testing.T) {
 	for want, text := range map[string]string{
 		"a suite has 1 to 1000 tests":         "tests: []",
 		"line 1: field test not found":        "test: []",
+		"more than one YAML document":         test("{sql: x}") + "\n---\n" + test("{sql: y}"),
 		"test 1: it needs a question":         "tests:\n  - expect: {sql: x}",
 		"exactly one of rows, sql":            test("{}"),
 		"test 1: expect needs exactly one":    test("{sql: x, verified: y}"),
@@ -71,6 +75,17 @@ func table(columns string, rows ...[]any) footnote.Result {
 		r.Columns = append(r.Columns, footnote.Column{Name: name})
 	}
 	return r
+}
+
+// TestNames checks the name of a test that has none: one line, and no half of a character.
+func TestNames(t *testing.T) {
+	s, err := suite.Parse([]byte("tests:\n  - question: x" + strings.Repeat("ä", 60) + "\n    expect: {sql: x}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := "x" + strings.Repeat("ä", 49); s.Tests[0].Name != want {
+		t.Errorf("the name is %q, want %q", s.Tests[0].Name, want)
+	}
 }
 
 func TestCompare(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"golang.org/x/text/unicode/norm"
 )
@@ -153,23 +154,26 @@ func (q *Query) fits(question string, parts []part, tokens []token, args []any) 
 
 // Filled returns the question with arguments in its slots.
 func (q *Query) Filled(args []any) string {
-	text := q.Question
+	var pairs []string // replaced at once: a text may look like a slot
 	for i, p := range q.Parameters {
 		if i < len(args) {
-			text = strings.ReplaceAll(text, "{"+p.Name+"}", shown(p, args[i]))
+			pairs = append(pairs, "{"+p.Name+"}", shown(p, args[i]))
 		}
 	}
-	return text
+	return strings.NewReplacer(pairs...).Replace(q.Question)
 }
 
 // shown returns an argument as a person would write it.
 func shown(p Parameter, arg any) string {
 	s := fmt.Sprint(arg)
-	switch p.Type {
-	case Month:
-		return strings.TrimSuffix(s, "-01")
-	case Text:
+	day, err := time.Parse(time.DateOnly, s)
+	switch {
+	case p.Type == Text:
 		return `"` + s + `"`
+	case p.Type == Month && err == nil:
+		return day.Format("January 2006")
+	case p.Type == Date && err == nil:
+		return day.Format("2 January 2006")
 	}
 	return s
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -43,6 +44,9 @@ func (p Parameter) Value(raw string) (any, error) {
 		if err != nil || math.IsInf(f, 0) || !plainNumber(raw) {
 			return nil, errors.New("must be a number such as 12.5, without separators")
 		}
+		if thousands.MatchString(raw) {
+			return nil, errors.New("must not be like 1.500, which can mean 1500; write 1500 or 1.5")
+		}
 		return f, nil
 	case Date:
 		return date(raw)
@@ -62,6 +66,9 @@ func (p Parameter) Value(raw string) (any, error) {
 	}
 	return raw, nil
 }
+
+// thousands matches a number whose point separates thousands in German and decimals in English.
+var thousands = regexp.MustCompile(`^-?[1-9]\d{0,2}\.\d{3}$`)
 
 // plainNumber reports whether a number is written with digits, a minus and a point only.
 func plainNumber(s string) bool { return strings.Trim(s, "0123456789.-") == "" }
@@ -155,7 +162,7 @@ func (p Parameter) inQuestion(question string, words []token) (any, error) {
 	for pair := range strings.FieldsSeq(`"" “” „“ «» ‚‘ ‘’`) {
 		first, _ := utf8.DecodeRuneInString(pair)
 		last, _ := utf8.DecodeLastRuneInString(pair)
-		if n > 0 && open == first && closing == last && !strings.ContainsAny(question[start:end], `"“”„«»`) {
+		if n > 0 && open == first && closing == last && !strings.ContainsAny(question[start:end], `"“”„«»‘‚`) {
 			return p.Value(question[start:end])
 		}
 	}

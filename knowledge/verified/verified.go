@@ -24,6 +24,9 @@ import (
 	"github.com/footnotehq/footnote"
 )
 
+// Folder is the folder of the verified queries within a context.
+const Folder = "verified"
+
 // Query is a verified query.
 type Query struct {
 	File        string
@@ -38,6 +41,9 @@ type Query struct {
 	Roles       []string        // who may use it; none: everybody
 	SQL         string          // with $1, $2, … for the parameters, in order
 	Digest      footnote.Digest // of SQL
+	// Needs are roles without which the database refuses the statement, because columns are hidden: one of each list.
+	// An empty list means that nobody may run it.
+	Needs [][]string
 
 	wordings []wording
 }
@@ -47,6 +53,14 @@ type Parameter struct {
 	Name   string
 	Type   string   // one of Types
 	Values []string // of OneOf: the values that the statement receives
+}
+
+// Describe returns the type of the parameter in words, with the values that it can have.
+func (p Parameter) Describe() string {
+	if p.Type == OneOf {
+		return OneOf + " " + strings.Join(p.Values, ", ")
+	}
+	return p.Type
 }
 
 // Set holds the verified queries of a company. The zero value is empty. It never changes.
@@ -77,10 +91,13 @@ type Caller struct {
 
 // open reports whether a query exists for the caller.
 func (c Caller) open(q *Query) bool {
-	allowed := len(q.Roles) == 0 || slices.ContainsFunc(q.Roles, func(r string) bool {
-		return slices.Contains(c.Roles, r)
-	})
-	return allowed && slices.Contains(c.Sources, q.Source) && !q.expired(c.Now)
+	one := func(of []string) bool {
+		return slices.ContainsFunc(of, func(r string) bool { return slices.Contains(c.Roles, r) })
+	}
+	if len(q.Roles) > 0 && !one(q.Roles) || slices.ContainsFunc(q.Needs, func(of []string) bool { return !one(of) }) {
+		return false
+	}
+	return slices.Contains(c.Sources, q.Source) && !q.expired(c.Now)
 }
 
 // expired reports whether the last day of a query has passed, in UTC.

@@ -72,19 +72,23 @@ func board() verified.Caller {
 func TestMatch(t *testing.T) {
 	s := set(t)
 	for question, want := range map[string]string{
-		"Revenue in March 2026":             "revenue_in_month [2026-03-01] Revenue in 2026-03",
-		"  REVENUE, in march, 2026?! ":      "revenue_in_month [2026-03-01] Revenue in 2026-03",
-		"revenue in 2026-03":                "revenue_in_month [2026-03-01] Revenue in 2026-03",
-		"how much did we sell in Sept 2026": "revenue_in_month [2026-09-01] Revenue in 2026-09",
-		"Umsatz im März 2026?":              "revenue_in_month [2026-03-01] Revenue in 2026-03",
-		"Umsatz im Ma\u0308rz 2026":         "revenue_in_month [2026-03-01] Revenue in 2026-03",
+		"Revenue in March 2026":             "revenue_in_month [2026-03-01] Revenue in March 2026",
+		"  REVENUE, in march, 2026?! ":      "revenue_in_month [2026-03-01] Revenue in March 2026",
+		"revenue in 2026-03":                "revenue_in_month [2026-03-01] Revenue in March 2026",
+		"how much did we sell in Sept 2026": "revenue_in_month [2026-09-01] Revenue in September 2026",
+		"Umsatz im März 2026?":              "revenue_in_month [2026-03-01] Revenue in March 2026",
+		"Umsatz im Ma\u0308rz 2026":         "revenue_in_month [2026-03-01] Revenue in March 2026",
 		"How many SHIPPED orders are over 12.5 on 2 November 2026": "orders_over [shipped 12.5 2026-11-02] " +
-			"How many shipped orders are over 12.5 on 2026-11-02",
+			"How many shipped orders are over 12.5 on 2 November 2026",
 		"how many on-hold orders are over -3 on November 2nd, 2026": "",
 		"how many on-hold orders are over -3 on November 2, 2026": "orders_over [on hold -3 2026-11-02] " +
-			"How many on hold orders are over -3 on 2026-11-02",
+			"How many on hold orders are over -3 on 2 November 2026",
 		"what’s the on hold count over 7 on 2. November 2026": "orders_over [on hold 7 2026-11-02] " +
-			"How many on hold orders are over 7 on 2026-11-02",
+			"How many on hold orders are over 7 on 2 November 2026",
+		"how many shipped orders are over 0.125 on 2026-11-02": "orders_over [shipped 0.125 2026-11-02] " +
+			"How many shipped orders are over 0.125 on 2 November 2026",
+		`orders of customer "the {year} x" in 2026, at least 3!!`: "customer_orders [the {year} x 2026 3] " +
+			"Orders of customer \"the {year} x\" in 2026, at least 3",
 		"Orders of customer “Ann O’Brien, Jr.” in 2026, at least 3": "customer_orders [Ann O’Brien, Jr. 2026 3] " +
 			"Orders of customer \"Ann O’Brien, Jr.\" in 2026, at least 3",
 	} {
@@ -120,6 +124,11 @@ func TestNearMisses(t *testing.T) {
 		`Orders of customer "Ann" in 2026, at least 3.5`, `Orders of customer "Ann" in 2026, at least`,
 		`Orders of customer "Ann" in 2026, at least 99999999999999999999`,
 		"Revenue in March 2026" + strings.Repeat(" x", 5000),
+		// Signs that change a number or a meaning, and numbers and lists with two readings.
+		"Revenue in March 2026½", "Revenue in March 2026 Ⅱ", "Revenue in March 2026①", "Revenue in !March 2026",
+		"How many shipped orders are over 5½ on 2026-11-02", "How many shipped orders are over 5² on 2026-11-02",
+		"How many shipped orders are over 1.500 on 2026-11-02", "How many !shipped orders are over 5 on 2026-11-02",
+		`Orders of customer !"Ann" in 2026, at least 3`, "Orders of customer ‘Ann’ or ‘Bob’ in 2026, at least 3",
 	} {
 		if m, ok := s.Match(board(), question); ok {
 			t.Errorf("%q matches %s %v", question, m.Query.Name, m.Args)
@@ -250,7 +259,7 @@ func TestVerified(t *testing.T) {
 	m, _ := set(t).Match(board(), "Revenue in March 2026")
 	got := m.Query.Verified(m.Question)
 	want := footnote.Verified{
-		Query: "revenue_in_month", Question: "Revenue in 2026-03", By: "Ann", On: "2026-11-02",
+		Query: "revenue_in_month", Question: "Revenue in March 2026", By: "Ann", On: "2026-11-02",
 		Digest: footnote.DigestOf([]byte(strings.TrimSpace(revenue[strings.Index(revenue, "SELECT"):]))),
 	}
 	if *got != want {
@@ -317,4 +326,24 @@ func FuzzMatch(f *testing.F) {
 		}
 		s.Nearest(board(), question)
 	})
+}
+
+// TestSuggest checks which values of a question become parameters.
+func TestSuggest(t *testing.T) {
+	for _, c := range []struct{ question, sql, wantQuestion, wantSQL, name string }{
+		{"Revenue in March 2026?", "SELECT 1 WHERE day >= '2026-03-01' AND day < '2026-04-01'", "Revenue in {month}?",
+			"SELECT 1 WHERE day >= $1 AND day < '2026-04-01'", "revenue_in_march_2026"},
+		{"Orders on 2 May 2026 and 3 May 2026", "SELECT 1 WHERE d IN ('2026-05-02', '2026-05-03')",
+			"Orders on {date} and {date2}", "SELECT 1 WHERE d IN ($1, $2)", "orders_on_2_may_2026_and_3_may_2026"},
+		{"Umsatz 2026", "SELECT '2026' WHERE year = 2026", "Umsatz {year}", "SELECT '2026' WHERE year = $1",
+			"umsatz_2026"},
+		{"Orders in 2026", "SELECT 1", "Orders in 2026", "SELECT 1", "orders_in_2026"},
+		{"Äü {x}  y", "SELECT 1", "Äü {x} y", "SELECT 1", "x_y"},
+		{"2026", "SELECT 2026", "{year}", "SELECT $1", "query_2026"},
+	} {
+		q := verified.Suggest(c.question, c.sql)
+		if q.Question != c.wantQuestion || q.SQL != c.wantSQL || q.Name != c.name {
+			t.Errorf("%q: %q, %q, %q", c.question, q.Question, q.SQL, q.Name)
+		}
+	}
 }

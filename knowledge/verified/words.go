@@ -39,9 +39,9 @@ func tokenize(s string) []token {
 	return all
 }
 
-// inWord reports whether a character belongs to a word.
+// inWord reports whether a character belongs to a word. Digits such as ½ and ² change the number before them.
 func inWord(r rune) bool {
-	return unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r) || r == '_'
+	return unicode.IsLetter(r) || unicode.IsNumber(r) || unicode.IsMark(r) || r == '_'
 }
 
 // wordEnd returns where the word at a position ends.
@@ -64,17 +64,18 @@ func wordEnd(s string, at int) int {
 func isApostrophe(r rune) bool { return r == '\'' || r == '’' || r == 'ʼ' }
 
 // isSign reports whether the character at a position has a meaning by itself: a symbol such as $ or +, one of some
-// marks that Unicode counts as punctuation, or the minus of a number.
+// marks that Unicode counts as punctuation, the minus of a number, or the ! that negates what follows.
 func isSign(r rune, s string, at int) bool {
 	if unicode.IsSymbol(r) || strings.ContainsRune(`%‰&#@*/\`, r) {
 		return true
 	}
-	if r != '-' {
+	if r != '-' && r != '!' {
 		return false
 	}
 	next, _ := utf8.DecodeRuneInString(s[at+1:])
 	before, _ := utf8.DecodeLastRuneInString(s[:at])
-	return unicode.IsDigit(next) && !inWord(before)
+	negates := r == '!' && (inWord(next) || strings.ContainsRune(`"“„«‘‚'(`, next))
+	return (negates || unicode.IsDigit(next)) && !inWord(before)
 }
 
 // fold returns a word in lower case, without apostrophes.

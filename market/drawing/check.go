@@ -78,7 +78,7 @@ func Parse(data []byte) (Drawing, error) {
 	if err := strictjson.Closed(data, &d); err != nil {
 		return d, err
 	}
-	d.Version, d.Created, d.Changed = 0, Stamp{}, Stamp{}
+	d.Version, d.Created, d.Changed, d.Placed = 0, Stamp{}, Stamp{}, time.Time{}
 	return d, nil
 }
 
@@ -368,6 +368,6 @@ func (d *Drawing) prices() (all []float64) {
 
 // content returns the JSON of a checked drawing without the fields set by the document.
 func (d Drawing) content() json.RawMessage {
-	d.Version, d.Created, d.Changed = 0, Stamp{}, Stamp{}
+	d.Version, d.Created, d.Changed, d.Placed = 0, Stamp{}, Stamp{}, time.Time{}
 	return reply.JSON(d)
 }

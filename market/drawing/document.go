@@ -110,7 +110,14 @@ func (d *Document) Apply(ev footnote.Event) error {
 	if b.By == Human {
 		put(&d.touched, b.ID, ev.Time.UTC())
 	}
-	c := changeOf(ev, b, d.drawings[b.ID], after)
+	before := d.drawings[b.ID]
+	if after != nil {
+		after.Placed = ev.Time.UTC()
+		if before != nil && before.samePlace(after) {
+			after.Placed = before.Placed
+		}
+	}
+	c := changeOf(ev, b, before, after)
 	d.Version, d.prior = ev.Seq, append(d.prior, uint32(d.latest[b.ID]))
 	put(&d.latest, b.ID, ev.Seq)
 	d.set(b.ID, after)
@@ -208,6 +215,9 @@ func (d *Document) Reread(ev, prior footnote.Event) (c Change, err error) {
 		}
 	}
 	b, ok := ev.Body.(footnote.DrawingChanged)
+	if now := d.drawings[b.ID]; now != nil && now.Version == ev.Seq {
+		drawings[1] = now
+	}
 	if !ok {
 		return c, fmt.Errorf("event %d of a document is not a change", ev.Seq)
 	}

@@ -101,6 +101,8 @@ type Drawing struct {
 	Version int64 `json:"version,omitempty"` // of the document when it last changed
 	Created Stamp `json:"created,omitzero"`
 	Changed Stamp `json:"changed,omitzero"`
+	// Placed is when it got its prices and times. It is zero in old changes that were read from the log again.
+	Placed time.Time `json:"placed,omitzero"`
 }
 
 // Stamp records the author and the time of an action.
@@ -152,6 +154,11 @@ func (d *Drawing) Level() float64 {
 		return d.Anchors[0].Price
 	}
 	return 0
+}
+
+// samePlace reports whether two drawings have the same prices and times.
+func (d *Drawing) samePlace(o *Drawing) bool {
+	return slices.Equal(d.Anchors, o.Anchors) && slices.Equal(d.prices(), o.prices())
 }
 
 // Stale is the error of a change based on an older version of a drawing. Its code is Conflict.

@@ -255,6 +255,38 @@ func TestUndoRedo(t *testing.T) {
 	}
 }
 
+func TestPlacedAt(t *testing.T) {
+	d := newDoc(t)
+	placed := func() int64 {
+		a, _ := d.Drawing("a")
+		return a.Placed.Unix() - 1_700_000_000
+	}
+	d.one(d.Add(line("b", 1.2), me))
+	d.one(d.Add(line("a", 1.1), me))
+	red := line("a", 1.1)
+	red.Color = "red"
+	d.replace(red, 0, me)
+	if got := placed(); got != 1 {
+		t.Errorf("after a change of its colour, it was placed at %d, want 1", got)
+	}
+	d.replace(line("a", 1.15), 0, me)
+	if got := placed(); got != 3 {
+		t.Errorf("after a move, it was placed at %d, want 3", got)
+	}
+	d.put(d.Undo(0, me))
+	if got := placed(); got != 4 {
+		t.Errorf("after the move was undone, it was placed at %d, want 4", got)
+	}
+	again, err := replayed(d.events)
+	if err != nil || !reflect.DeepEqual(again.Drawings(), d.Drawings()) {
+		t.Errorf("the replay differs: %v, %+v", err, again.Drawings())
+	}
+	c, err := again.Reread(d.events[4], d.events[3])
+	if err != nil || c.After.Placed.Unix() != 1_700_000_004 {
+		t.Errorf("the newest change, read again: %+v, %v", c.After, err)
+	}
+}
+
 func TestUndoOfOlderChange(t *testing.T) {
 	d := newDoc(t)
 	d.one(d.Add(line("a", 1.1), me))

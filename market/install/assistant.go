@@ -7,7 +7,6 @@ import (
 
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/agent"
-	"github.com/footnotehq/footnote/agent/prompt"
 	"github.com/footnotehq/footnote/config"
 	"github.com/footnotehq/footnote/httpapi"
 	"github.com/footnotehq/footnote/internal/module"
@@ -64,16 +63,10 @@ var systemPrompt string
 
 // chartAnalyst returns the assistant that reads a market and draws on the user's chart.
 func chartAnalyst(e module.Env, m market.Market, boards *board.Boards, prices *drawing.Prices) *agent.Assistant {
-	system := prompt.Blocks(systemPrompt)
 	as := &agent.Assistant{
 		Name: chart.Assistant, Title: "Chart analyst",
 		Description: "Reads a market, and draws on your chart with reasons.",
-		Opening: func(_ context.Context, _ footnote.Principal, asked []string) (agent.Opening, error) {
-			if len(asked) > 0 {
-				return agent.Opening{}, footnote.Invalidf("The assistant chart reads a market and has no sources.")
-			}
-			return agent.Opening{System: system}, nil
-		},
+		Opening:     e.Opening(systemPrompt, "The assistant chart reads a market and has no sources."),
 	}
 	if m == nil {
 		as.Unavailable = "The chart analyst needs market data: set FOOTNOTE_MARKET_STORE."
@@ -83,7 +76,7 @@ func chartAnalyst(e module.Env, m market.Market, boards *board.Boards, prices *d
 		as.Model = planner.Chart{}
 	}
 	as.Tools = append(tools.New(tools.Options{Market: m}),
-		drawing.New(drawing.Options{Boards: boards, Bar: prices.Bar})...)
+		drawing.New(drawing.Options{Boards: boards, Bar: prices.Bar, Candles: prices.Candles})...)
 	as.Tiers = e.Tiers
 	as.Setting = &drawing.Surroundings{
 		Symbol: boards.Symbol,

@@ -58,6 +58,10 @@ func (w *writer) drawing(t marketTable, row int) {
 		w.place(t, row, " at ", "price", "time")
 		w.place(t, row, " to ", "price_2", "time_2")
 	}
+	if n, known := t.value(row, "crossed_closes"); known && n > 0 {
+		w.row(t, row, ", crossed: {crossed_closes} "+map[bool]string{true: "close", false: "closes"}[n == 1]+
+			" {crossed_side text} it since {crossed_since time}")
+	}
 	w.Text(" (")
 	if timeframe := said("timeframe"); timeframe != "" {
 		w.Text("`" + timeframe + "`, ")

@@ -1,6 +1,7 @@
 package planner_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -14,6 +15,7 @@ import (
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/agent"
 	"github.com/footnotehq/footnote/cite"
+	"github.com/footnotehq/footnote/internal/reply"
 	"github.com/footnotehq/footnote/market"
 	"github.com/footnotehq/footnote/market/board"
 	core "github.com/footnotehq/footnote/market/drawing"
@@ -602,6 +604,36 @@ func TestChartListsDrawings(t *testing.T) {
 	if text := c.ask("How many drawings are there?"); !strings.HasPrefix(text,
 		"There are `55` drawings on the chart of EURUSD;") || strings.Count(text, "\n- ") != 50 {
 		t.Error(text)
+	}
+}
+
+// crossedLine is the tool get_drawings with one line that closes have crossed.
+type crossedLine struct{ tool.Tool }
+
+func (crossedLine) Call(_ context.Context, call tool.Call) (tool.Output, error) {
+	res := footnote.Result{
+		Columns: []footnote.Column{
+			{Name: "id"}, {Name: "type"}, {Name: "price"}, {Name: "crossed_closes"}, {Name: "crossed_side"},
+			{Name: "crossed_since"},
+		},
+		Rows: [][]any{{"dr_1", "horizontal_line", 1.1, int64(7), "above", "2026-11-09T14:00:00Z"}},
+	}
+	table := string(reply.Table{ID: call.ResultID, Result: res}.JSON())
+	return tool.Output{Content: `{"symbol":"EURUSD","table":` + table + `}`, Rows: &res}, nil
+}
+
+// TestChartListsCrossedLine checks that the count of closes has a footnote.
+func TestChartListsCrossedLine(t *testing.T) {
+	c := newChartTalk(t, chartMarket(t, zigzag(wave...)))
+	for _, tool := range drawingtools.New(drawingtools.Options{}) {
+		if tool.Spec().Name == "get_drawings" {
+			c.tools = append(c.tools, crossedLine{tool})
+		}
+	}
+	text := c.ask("List my drawings")
+	want := "- horizontal line at 1.1, crossed: 7 closes above it since 2026-11-09 14:00 ("
+	if !strings.Contains(text, want) {
+		t.Errorf("%q is not in %s", want, text)
 	}
 }
 

@@ -22,20 +22,57 @@ var currencyColumns = set("currency currency_code ccy")
 
 // inOne returns the currency of all amounts of a column that a plan reads. It is "" if none or several are possible.
 func (pl *plan) inOne(c *column) string {
-	codes := c.t.codes()
-	if c.currency != "" || codes == nil || !c.means(moneyWords) {
+	codes, several := pl.codesOf(c)
+	if codes == nil || codes.nullable || len(several) != 1 {
 		return c.currency
 	}
-	only := codes.values
+	return known(several[0])
+}
+
+// codesOf returns the column with the currencies of an amount, and those that the plan's rows can have. The column is
+// nil if the amount has none.
+func (pl *plan) codesOf(c *column) (codes *column, values []string) {
+	if codes = c.t.codes(); codes == nil || c.currency != "" || !c.means(moneyWords) {
+		return nil, nil
+	}
+	values = codes.values
 	for _, f := range pl.filters {
 		if f.op == opIn && f.col == codes && !f.not {
-			only = f.values
+			values = f.values
 		}
 	}
-	if len(only) != 1 || codes.nullable {
-		return ""
+	return codes, values
+}
+
+// mixesCurrencies reports whether the groups of a plan have amounts in several currencies, which cannot be compared.
+func (pl *plan) mixesCurrencies() bool {
+	return slices.ContainsFunc(pl.measures, func(m measure) bool {
+		if !m.isAmount() || pl.share {
+			return false
+		}
+		codes, several := pl.codesOf(m.col)
+		return len(several) > 1 && slices.ContainsFunc(pl.dims, func(d dim) bool { return d.col == codes })
+	})
+}
+
+// keepCurrenciesApart groups amounts in several currencies by currency. Where the question wants few groups or one
+// figure of each, it notes that the currencies are not told apart.
+func (pl *plan) keepCurrenciesApart() {
+	for _, m := range pl.measures {
+		if !m.isAmount() {
+			continue
+		}
+		codes, several := pl.codesOf(m.col)
+		if len(several) < 2 || pl.mixesCurrencies() {
+			continue
+		}
+		if pl.share || pl.having != nil || pl.limit > 0 || m.per != nil || pl.compare || pl.base != codes.t {
+			pl.notes = append(pl.notes, "amounts in several currencies, taken as one")
+			return
+		}
+		pl.dims = append(pl.dims, dim{col: codes})
+		return
 	}
-	return known(only[0])
 }
 
 // known returns a currency code, or "" if there is no such currency.

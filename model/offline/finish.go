@@ -127,6 +127,7 @@ func (ps *parser) finish(pl *plan) (*plan, *declined) {
 		pl.chart = "bar"
 		pl.notes = append(pl.notes, "bars, because a line needs dates")
 	}
+	pl.keepCurrenciesApart()
 	pl.nameColumns()
 	return pl, nil
 }
@@ -234,7 +235,8 @@ func (pl *plan) nameColumns() {
 		}
 		if pl.share {
 			as = "share of " + strings.TrimPrefix(as, "number of ") + " percent"
-		} else if currency.InName(as) == "" { // charts and copies of the rows then have it too
+		} else if isMetric := m.col != nil && m.col.metric != "" && as == m.col.name; !isMetric &&
+			currency.InName(as) == "" { // charts and copies of the rows then have it too, as those of metrics have
 			as = strings.TrimSpace(as + " " + m.currency(pl))
 		}
 		m.as = unique(as)

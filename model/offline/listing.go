@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/internal/currency"
 )
 
 // This file writes rows as a table or a list.
@@ -107,6 +108,9 @@ func (w *Writer) writeTable(res Result, pl *plan, last bool) {
 // heading returns the heading of a result's column: in the plan's words, and spelled as in the data if the plan names
 // it.
 func heading(pl *plan, as string) string {
+	if pl == nil { // the figures have the sign of the currency
+		as = strings.TrimSuffix(as, "_"+strings.ToLower(currency.InName(as)))
+	}
 	if pl != nil {
 		for _, d := range pl.dims {
 			if d.as == as && strings.ReplaceAll(fold(d.name), " ", "_") == as {

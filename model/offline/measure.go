@@ -57,6 +57,8 @@ func (ps *parser) columnMeasure(pl *plan, it *item) *declined {
 	rated := ps.ratedNoun(it)
 	if agg == "" || agg == aggCount {
 		switch {
+		case c.metric != "":
+			agg = c.metric
 		case isMeanOnly(c) && rated:
 			agg = aggAvg
 		case isMeanOnly(c) && (ps.order == 0 || ps.best && ps.which):
@@ -82,6 +84,9 @@ func (ps *parser) columnMeasure(pl *plan, it *item) *declined {
 		return decline("I can look at only one end at a time. Ask for the highest or the lowest.")
 	}
 	pl.measures = []measure{{agg: agg, col: c}}
+	if c.metric == agg {
+		pl.measures[0].name = c.name
+	}
 	pl.base = c.t
 	return nil
 }

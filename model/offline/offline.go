@@ -37,6 +37,8 @@ type Options struct {
 	Catalog Catalog // required
 	// Verified returns the current verified queries; nil: there are none.
 	Verified func() *verified.Set
+	// Metrics returns the metrics that the caller in ctx may use; nil: there are none.
+	Metrics func(ctx context.Context) []Metric
 }
 
 // Planner implements model.Model. It may be used by many runs at once.

@@ -94,6 +94,8 @@ type column struct {
 	signed     bool       // numbers below and above 0
 	currency   string     // the ISO code of the currency that its name, its comment or the company names
 	also       [][]string // the words of other names that the company has for it
+	expression string     // of a metric: what it aggregates, in SQL
+	metric     string     // of a metric: its aggregate
 }
 
 // value is one text found in the data.
@@ -155,7 +157,7 @@ type profileEntry struct {
 // profile.
 const maxProfiles = 8
 
-func (c *profiles) get(ctx context.Context, name string, src source.Source) (*profile, error) {
+func (c *profiles) get(ctx context.Context, name string, src source.Source, metrics []Metric) (*profile, error) {
 	c.mu.Lock()
 	e := c.m[name]
 	if e == nil {
@@ -167,6 +169,9 @@ func (c *profiles) get(ctx context.Context, name string, src source.Source) (*pr
 	if err != nil {
 		return nil, fmt.Errorf("read the version of %s: %w", name, err)
 	}
+	if len(metrics) > 0 {
+		version += fmt.Sprint(metrics)
+	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if i := slices.IndexFunc(e.known, func(p *profile) bool { return p.version == version }); i >= 0 {
@@ -175,7 +180,7 @@ func (c *profiles) get(ctx context.Context, name string, src source.Source) (*pr
 		e.known[0] = p
 		return p, nil
 	}
-	p, err := newProfile(ctx, name, src)
+	p, err := newProfile(ctx, name, src, metrics)
 	if err != nil {
 		return nil, err
 	}
@@ -192,7 +197,7 @@ func emptyProfile(name string, d *source.Dialect) *profile {
 	}
 }
 
-func newProfile(ctx context.Context, name string, src source.Source) (*profile, error) {
+func newProfile(ctx context.Context, name string, src source.Source, metrics []Metric) (*profile, error) {
 	schema, err := src.Schema(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("read the schema of %s: %w", name, err)
@@ -228,6 +233,7 @@ func newProfile(ctx context.Context, name string, src source.Source) (*profile, 
 	if len(p.tables) == 1 {
 		p.tables[0].findNouns()
 	}
+	p.addMetrics(metrics)
 	p.index()
 	return p, nil
 }

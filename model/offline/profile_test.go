@@ -33,7 +33,7 @@ func TestProfilesOfAlternatingUsers(t *testing.T) {
 	src, c := &perUserSource{}, profiles{m: map[string]*profileEntry{}}
 	ask := func(org string) *profile {
 		t.Helper()
-		p, err := c.get(footnote.WithPrincipal(t.Context(), footnote.Principal{Org: org}), "shop", src)
+		p, err := c.get(footnote.WithPrincipal(t.Context(), footnote.Principal{Org: org}), "shop", src, nil)
 		if err != nil || p.version != "7 "+org {
 			t.Fatalf("%s has the profile of %q: %v", org, p.version, err)
 		}

@@ -101,11 +101,12 @@ func (w *Writer) echo(s string) {
 
 // Result is the table that a tool returned.
 type Result struct {
-	ID        string   `json:"result"`
-	Columns   []string `json:"columns"`
-	Rows      [][]any  `json:"rows"`
-	Count     int      `json:"row_count"`
-	Truncated bool     `json:"truncated"`
+	ID        string            `json:"result"`
+	Columns   []string          `json:"columns"`
+	Rows      [][]any           `json:"rows"`
+	Count     int               `json:"row_count"`
+	Truncated bool              `json:"truncated"`
+	Units     map[string]string `json:"units"` // by column
 
 	currency func(row, col int) string // the ISO code of a cell's currency, or ""; may be nil
 }
@@ -479,6 +480,8 @@ func (w *Writer) writePeriods(pl *plan, res Result) {
 	switch hi := best(res, pl.figureColumn(res), 1); {
 	case hi == nil:
 		w.Text(": no figures.")
+	case pl.mixesCurrencies():
+		w.Text(" and currency:")
 	case len(hi) == len(res.Rows):
 		w.say(": every "+d.bucket+" with rows has **", pl.figure(res, hi[0]), "**.")
 	default:
@@ -515,6 +518,8 @@ func (w *Writer) writeGroups(pl *plan, res Result) {
 	case len(hi) == len(res.Rows) && !pl.wantsFirstGroup():
 		w.Text(map[bool]string{true: "These all", false: "All"}[pl.limit > 0 || res.Count > len(res.Rows)])
 		w.say(" have the same ", label(what), ", **", pl.figure(res, 0), "**.")
+	case pl.order == 0 && pl.mixesCurrencies():
+		w.say(label(UpperFirst(what)), " in each currency:")
 	case pl.order > 0:
 		w.writeEnd(pl, res, lo, "lowest", what)
 		w.Text(".")
@@ -579,6 +584,9 @@ func chartFor(pl *plan, res Result) (map[string]any, bool) {
 	}
 	kind := "bar"
 	time := pl.dims[0].bucket != ""
+	if pl.mixesCurrencies() && !time {
+		return nil, false // bars of different currencies cannot be compared
+	}
 	if time && !isRecurring(pl.dims[0].bucket) {
 		kind = "line"
 	}

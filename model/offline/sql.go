@@ -26,6 +26,9 @@ type sqlWriter struct {
 }
 
 func (w *sqlWriter) col(c *column) string {
+	if c.expression != "" {
+		return "(" + c.expression + ")"
+	}
 	name := w.dialect.Quote(c.name)
 	if w.multi {
 		name = w.dialect.Quote(c.t.name) + "." + name

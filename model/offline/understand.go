@@ -364,7 +364,7 @@ func (pn *Planner) profile(ctx context.Context, name string) (*profile, source.S
 	if err != nil {
 		return nil, nil, fmt.Errorf("open source %s: %w", name, err)
 	}
-	p, err := pn.profiles.get(ctx, name, src)
+	p, err := pn.profiles.get(ctx, name, src, pn.metricsOf(ctx))
 	return p, src, err
 }
 

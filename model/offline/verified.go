@@ -1,9 +1,13 @@
 package offline
 
 import (
+	"cmp"
+	"context"
+	"fmt"
 	"strings"
 	"time"
 
+	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/internal/currency"
 	"github.com/footnotehq/footnote/knowledge/verified"
 	"github.com/footnotehq/footnote/model"
@@ -44,11 +48,64 @@ func (pn *Planner) verified(req model.Request, h History) (Answer, bool) {
 	return w.Answer(), true
 }
 
+// VerifiedFirst is a model that answers a question itself, with the call of its verified query, if it is a wording of
+// one. The other model reads the rows, so that no model can pass over a verified query.
+type VerifiedFirst struct {
+	model.Model
+	Planner *Planner
+}
+
+// Step implements model.Model.
+func (v VerifiedFirst) Step(ctx context.Context, req model.Request, live model.Live) (model.Reply, error) {
+	if call, ok := v.call(req); ok {
+		return Emit(call, live), nil
+	}
+	return v.Model.Step(ctx, req, live)
+}
+
+// call returns the call for a question that has just been asked. It reads only the last message.
+func (v VerifiedFirst) call(req model.Request) (Answer, bool) {
+	if v.Planner.opts.Verified == nil || len(v.Planner.opts.Verified().All()) == 0 || len(req.Messages) == 0 {
+		return Answer{}, false
+	}
+	h := ReadHistory(req.Messages[len(req.Messages)-1:])
+	if len(h.Questions) == 0 || len(h.Calls) > 0 {
+		return Answer{}, false
+	}
+	a, ok := v.Planner.verified(req, h)
+	a.id = fmt.Sprintf("toolu_verified_%d", len(req.Messages)) // it must differ from those before
+	return a, ok && a.tool != ""
+}
+
+// MaxUse returns the estimate of the other model.
+func (v VerifiedFirst) MaxUse(req model.Request) (tokens int64, cost footnote.Cost) {
+	if p, ok := v.Model.(pricer); ok {
+		return p.MaxUse(req)
+	}
+	return 0, footnote.Cost{MicroUSD: req.MaxCost}
+}
+
+// MinUse returns the estimate of the other model.
+func (v VerifiedFirst) MinUse(req model.Request, grown int) (tokens int64, cost footnote.Cost) {
+	if p, ok := v.Model.(pricer); ok {
+		return p.MinUse(req, grown)
+	}
+	return 0, footnote.Cost{}
+}
+
+// pricer is implemented by models that can estimate a call.
+type pricer interface {
+	MaxUse(req model.Request) (tokens int64, cost footnote.Cost)
+	MinUse(req model.Request, grown int) (tokens int64, cost footnote.Cost)
+}
+
 // writeVerified writes the rows of a verified query. A row of few columns is a sentence, and others are a table.
 func (w *Writer) writeVerified(res Result, question string) {
 	const inSentence = 4 // columns
 	question = strings.TrimRight(question, "?!. ")
-	res.currency = func(_, col int) string { return currency.InName(res.Columns[col]) }
+	res.currency = func(_, col int) string {
+		return cmp.Or(known(res.Units[res.Columns[col]]), currency.InName(res.Columns[col]))
+	}
 	switch {
 	case len(res.Rows) == 0:
 		w.say(echo(question), ": no rows match.")
@@ -59,7 +116,7 @@ func (w *Writer) writeVerified(res Result, question string) {
 				w.Text(", ")
 			}
 			if len(res.Columns) > 1 {
-				w.say(label(name), " ")
+				w.say(label(heading(nil, name)), " ")
 			}
 			w.say("**", cell{res, 0, i, true, false}, "**")
 		}

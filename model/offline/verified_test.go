@@ -48,7 +48,7 @@ func TestVerified(t *testing.T) {
 		"wrong": "-- question: How many customers are there?\nSELECT nothing FROM customers",
 	}
 	for question, want := range map[string]string{
-		"booked volume in March 2026?":    "Booked volume in 2026-03: booked **",
+		"booked volume in March 2026?":    "Booked volume in March 2026: booked **",
 		"Our magic amount?":               "Our magic amount: **€",
 		"OUR MAGIC FIGURE":                "Our magic figure: **",
 		"Channels of the shop":            "Channels of the shop: 3 rows.\n\n| channel | booked |",

@@ -18,19 +18,20 @@ import (
 // Answer is the structured content of an answer.
 type Answer struct {
 	// Status is complete, waiting (for a person) or running. With the latter two, Continue is the id to continue with.
-	Status       string             `json:"status"`
-	Answer       string             `json:"answer,omitempty"`
-	Footnotes    []Footnote         `json:"footnotes"`
-	Unsourced    []Unsourced        `json:"unsourced,omitempty"` // numbers without a footnote
-	Results      []Result           `json:"results"`             // that the footnotes cite, or the run stored
-	Chart        json.RawMessage    `json:"chart,omitempty"`
-	Cost         Cost               `json:"cost"`
-	StopReason   string             `json:"stop_reason,omitempty"`
-	Conversation string             `json:"conversation"`
-	Run          string             `json:"run"`
-	Continue     string             `json:"continue,omitempty"`
-	Question     *Question          `json:"question,omitempty"` // what the analyst asks the person
-	Approvals    []ApprovalRequired `json:"approvals,omitempty"`
+	Status       string                    `json:"status"`
+	Answer       string                    `json:"answer,omitempty"`
+	Footnotes    []Footnote                `json:"footnotes"`
+	Unsourced    []Unsourced               `json:"unsourced,omitempty"` // numbers without a footnote
+	Results      []Result                  `json:"results"`             // that the footnotes cite, or the run stored
+	Verified     []footnote.VerifiedResult `json:"verified,omitempty"`  // results of verified queries
+	Chart        json.RawMessage           `json:"chart,omitempty"`
+	Cost         Cost                      `json:"cost"`
+	StopReason   string                    `json:"stop_reason,omitempty"`
+	Conversation string                    `json:"conversation"`
+	Run          string                    `json:"run"`
+	Continue     string                    `json:"continue,omitempty"`
+	Question     *Question                 `json:"question,omitempty"` // what the analyst asks the person
+	Approvals    []ApprovalRequired        `json:"approvals,omitempty"`
 }
 
 // Footnote is the evidence for a number of an answer. Start and End count UTF-16 units of the answer.
@@ -246,7 +247,7 @@ func (o *past) answer(conversation string) Answer {
 	}
 	named := map[string]bool{}
 	if o.answered != nil {
-		a.Answer, a.Chart = o.answered.Text, o.answered.Chart
+		a.Answer, a.Chart, a.Verified = o.answered.Text, o.answered.Chart, o.answered.Verified
 		cites, unresolved := protocol.UTF16(*o.answered)
 		a.Unsourced = unresolved
 		for _, c := range cites {

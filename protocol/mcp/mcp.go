@@ -16,11 +16,14 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"slices"
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/agent"
+	"github.com/footnotehq/footnote/internal/strictjson"
 	"github.com/footnotehq/footnote/protocol"
 )
 
@@ -40,8 +43,16 @@ type Settings struct {
 	Resource string
 	// TableTools names further tools for clients that know common database servers; empty: there are none.
 	TableTools TableTools
+	// Verified finds verified queries; nil: there is no tool verified_query, and there are no prompts.
+	Verified Verified
+	// ReadOnly reports whether no statement of a caller's can change data, as far as is known; nil: true for all. It
+	// decides what clients read in the annotations of tools, and they may ask the person before a call without it.
+	ReadOnly func(footnote.Principal) bool
 	// Draw checks and draws a chart of a stored result; nil: there is no tool chart.
 	Draw   func(ctx context.Context, result protocol.ResultPage, spec json.RawMessage) (Drawing, error)
+	// Extend changes the options of the SDK's server, and returns a function that adds further tools, resources and
+	// prompts to it; nil: there are none.
+	Extend func(*sdk.ServerOptions) func(*sdk.Server)
 	Logger *slog.Logger // default: discards
 }
 
@@ -52,6 +63,7 @@ type Protocol struct {
 	sdk     *sdk.Server
 	http    http.Handler
 	pending pending
+	runs    map[string]bool // tools that run statements
 }
 
 // Name is the name of the protocol in the log.
@@ -67,11 +79,16 @@ func New(s Settings) *Protocol {
 	s.Wait = cmp.Or(max(s.Wait, 0), defaultWait)
 	s.OnDisconnect = cmp.Or(s.OnDisconnect, agent.Continue)
 	s.Logger = cmp.Or(s.Logger, slog.New(slog.DiscardHandler))
-	return &Protocol{Settings: s}
+	return &Protocol{Settings: s, runs: map[string]bool{}}
 }
 
 //go:embed openapi.yaml
 var description []byte
+
+// metadataDescription continues description for servers with an issuer.
+//
+//go:embed metadata.yaml
+var metadataDescription []byte
 
 // Routes implements protocol.Protocol.
 func (p *Protocol) Routes(s protocol.Server) protocol.Routes {
@@ -89,6 +106,7 @@ func (p *Protocol) Routes(s protocol.Server) protocol.Routes {
 		List:    []protocol.Route{{Method: http.MethodPost, Pattern: Address, Handler: p.post, Held: true}},
 	}
 	if p.Issuer != "" {
+		routes.OpenAPI = slices.Concat(description, metadataDescription)
 		routes.Challenge = p.challenge
 		for _, pattern := range []string{metadataAddress, metadataAddress + Address} {
 			routes.List = append(routes.List, protocol.Route{
@@ -109,8 +127,10 @@ func (p *Protocol) post(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	var m message
-	_ = json.Unmarshal(body, &m) // the SDK refuses what is not JSON
+	m, err := parse(body)
+	if err != nil {
+		return err
+	}
 	session := r.Header.Get(sessionHeader)
 	if m.Method == "initialize" {
 		// The server keeps nothing for a session. Its id only tells apart clients that number their requests alike.
@@ -142,4 +162,26 @@ type message struct {
 	Params struct {
 		RequestID json.RawMessage `json:"requestId"`
 	} `json:"params"`
+}
+
+// maxID limits the bytes of a request's id, which are kept while it can be cancelled.
+const maxID = 200
+
+// parse reads one message. A batch, which only revision 2025-03-26 knows, would be many calls for the limits of one
+// request.
+func parse(body []byte) (m message, err error) {
+	tree, err := strictjson.Parse(body)
+	switch {
+	case err != nil:
+		return m, footnote.Wrapf(footnote.InvalidRequest, err, "The body is not acceptable JSON: %v", err)
+	case tree.Kind() != strictjson.Object:
+		return m, footnote.Invalidf("The body must be one JSON-RPC message. Batches are not accepted.")
+	}
+	if json.Unmarshal(body, &m) != nil {
+		return message{}, nil // the SDK says what is wrong with the message
+	}
+	if len(m.ID) > maxID || len(m.Params.RequestID) > maxID {
+		return m, footnote.Invalidf("The id of a request may have at most %d bytes.", maxID)
+	}
+	return m, nil
 }

@@ -48,7 +48,8 @@ func (shop) Schema(_ context.Context, _ footnote.Principal, name string) (httpap
 	}}, nil
 }
 
-func (shop) Query(_ context.Context, _ footnote.Principal, name, sql string) (footnote.Result, time.Duration, error) {
+func (shop) Query(_ context.Context, _ footnote.Principal, name, sql string, _ *protocol.Checked) (footnote.Result,
+	time.Duration, error) {
 	switch {
 	case name != "shop":
 		return footnote.Result{}, 0, footnote.Errorf(footnote.NotFound, "There is no such source.")
@@ -333,20 +334,28 @@ func TestQuery(t *testing.T) {
 	session := s.connect(t, stateless, nil)
 	var got mcp.Table
 	call(t, session, "query", args{"sql": "SELECT 42"}, &got)
-	if got.Source != "shop" || got.RowCount != 1 || string(got.Rows[0]) != "[42]" || got.ID != "" {
+	if got.Source != "shop" || got.RowCount != 1 || string(got.Rows[0]) != "[42]" ||
+		got.ID != got.Conversation+".r1" {
 		t.Errorf("the rows are %+v", got)
+	}
+	old := s.connect(t, legacy, nil)
+	var first, second mcp.Table
+	call(t, old, "query", args{"sql": "SELECT 42"}, &first)
+	call(t, old, "query", args{"sql": "SELECT 43"}, &second)
+	if first.Conversation == got.Conversation || second.ID != first.Conversation+".r2" {
+		t.Errorf("the statements of a session are stored as %s and %s", first.ID, second.ID)
 	}
 	res := call(t, session, "query", args{"sql": "DROP TABLE orders"}, nil)
 	if !res.IsError || !strings.Contains(text(t, res), "refused") {
 		t.Errorf("a hostile statement: %s", text(t, res))
 	}
-	if len(s.asks) != 2 || s.asks[1].Protocol != "mcp" || s.asks[1].Err == nil {
+	if len(s.asks) != 1 || s.asks[0].Protocol != "mcp" || s.asks[0].Err == nil {
 		t.Errorf("the audit was told %+v", s.asks)
 	}
 	var a mcp.Answer
 	call(t, session, "ask", args{"question": "Hello?"}, &a)
 	call(t, session, "query", args{"sql": "SELECT 42", "conversation": a.Conversation}, &got)
-	if got.ID != a.Conversation+".r1" || len(s.asks) != 2 {
+	if got.ID != a.Conversation+".r1" || len(s.asks) != 1 {
 		t.Errorf("in a conversation: %+v; the audit was told %+v", got, s.asks)
 	}
 	for _, wrong := range []args{
@@ -355,6 +364,29 @@ func TestQuery(t *testing.T) {
 	} {
 		if res := call(t, session, "query", wrong, nil); !res.IsError {
 			t.Errorf("%v was accepted", wrong)
+		}
+	}
+}
+
+// TestReadOnly checks that only tools that run no statements are marked as read-only for a person with an unproven
+// source.
+func TestReadOnly(t *testing.T) {
+	for _, proven := range []bool{true, false} {
+		p := mcp.New(mcp.Settings{ReadOnly: func(footnote.Principal) bool { return proven }})
+		s := &server{mcp: p, api: protocoltest.New(t, protocoltest.Options{
+			Protocols: []protocol.Protocol{p}, Model: agenttest.Script(),
+			Change: func(o *httpapi.Options) { o.Data = shop{} },
+		})}
+		s.url = protocoltest.Serve(t, s.api).URL + mcp.Address
+		list, err := s.connect(t, legacy, nil).ListTools(t.Context(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, tool := range list.Tools {
+			reads := tool.Name == "schema" || tool.Name == "result"
+			if got := tool.Annotations.ReadOnlyHint; got != (proven || reads) {
+				t.Errorf("with proven sources %v, %s is read-only: %v", proven, tool.Name, got)
+			}
 		}
 	}
 }
@@ -427,6 +459,10 @@ func TestRefusals(t *testing.T) {
 	}{
 		{"GET", "", "", http.StatusMethodNotAllowed},
 		{"POST", "", "{", http.StatusBadRequest},
+		{"POST", "", `[{"jsonrpc":"2.0","id":1,"method":"ping"}]`, http.StatusBadRequest},
+		{"POST", "", `{"jsonrpc":"2.0","id":1,"id":2,"method":"ping"}`, http.StatusBadRequest},
+		{"POST", "", `{"jsonrpc":"2.0","id":1,"method":"ping"} {}`, http.StatusBadRequest},
+		{"POST", "", `{"jsonrpc":"2.0","id":"` + strings.Repeat("1", 300) + `","method":"ping"}`, http.StatusBadRequest},
 		{"POST", "", strings.Repeat(" ", 2<<20), http.StatusRequestEntityTooLarge},
 		{"POST", "https://evil.example", `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`, http.StatusForbidden},
 		{"POST", "", `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`, http.StatusOK},

@@ -14,7 +14,7 @@ import (
 type queryArgs struct {
 	SQL          string `json:"sql" jsonschema:"One read-only statement in the dialect of the source."`
 	Source       string `json:"source,omitempty" jsonschema:"Needed if there are several."`
-	Conversation string `json:"conversation,omitempty" jsonschema:"Conversation in which to store the result."`
+	Conversation string `json:"conversation,omitempty" jsonschema:"Conversation to add the result to."`
 	Limit        int    `json:"limit,omitempty" jsonschema:"Rows to return: 1 to 1000; default 100."`
 }
 
@@ -27,31 +27,44 @@ const (
 
 // query runs a statement of the client's.
 func (p *Protocol) query(in invocation, args queryArgs) (*sdk.CallToolResult, error) {
-	limit, err := rowLimit(args.Limit)
-	if err != nil {
-		return nil, err
-	}
 	name, err := p.source(in, args.Source)
 	if err != nil {
 		return nil, err
 	}
-	conversation, err := p.conversation(in, args.Conversation)
+	return p.rows(in, protocol.Query{Source: name, SQL: args.SQL}, args.Conversation, args.Limit)
+}
+
+// rows runs a statement and stores it with its result: in the conversation that the client names, or else in that of
+// its session, or, in a revision without sessions, in a new one.
+func (p *Protocol) rows(in invocation, q protocol.Query, conversation string, rows int) (*sdk.CallToolResult, error) {
+	limit, err := rowLimit(rows)
 	if err != nil {
 		return nil, err
 	}
-	out, err := p.server.Query(in.r, protocol.Query{
-		Protocol: Name, Source: name, SQL: args.SQL, Conversation: conversation,
-	})
+	if q.Conversation, err = p.conversation(in, conversation); err != nil {
+		return nil, err
+	}
+	q.Protocol, q.Keep = Name, true
+	if name := Name + "/" + in.call.id.session; in.call.id.session != "" && protocol.PlainID(name, maxSession) {
+		q.Client = name
+	}
+	out, err := p.server.Query(in.r, q)
 	if err != nil {
 		return nil, err
 	}
 	t := Table{
-		ID: out.ID, Conversation: conversation, Source: name, SQL: out.SQL, Columns: out.Columns,
+		ID: out.ID, Conversation: out.Stored, Source: q.Source, SQL: out.SQL, Columns: out.Columns,
 		RowCount: out.RowCount, Truncated: out.Truncated, Millis: out.Millis,
+	}
+	if q.Checked != nil {
+		t.Verified = q.Checked.Verified
 	}
 	t.Rows = fitting(out.Rows, limit)
 	return succeeded(t.text(), t)
 }
+
+// maxSession bounds the name of a session's conversation, in bytes.
+const maxSession = 128
 
 // conversation returns the caller's conversation with an id, ours or the client's own. The empty one remains empty.
 func (p *Protocol) conversation(in invocation, id string) (string, error) {
@@ -98,17 +111,18 @@ func (p *Protocol) source(in invocation, asked string) (string, error) {
 
 // Table is the structured content of rows.
 type Table struct {
-	ID           string            `json:"id,omitempty"` // of the stored result
-	Conversation string            `json:"conversation,omitempty"`
-	Source       string            `json:"source,omitempty"`
-	SQL          string            `json:"sql"`
-	Columns      []footnote.Column `json:"columns"`
-	Rows         []json.RawMessage `json:"rows"`
-	Offset       int               `json:"offset,omitempty"`
-	RowCount     int               `json:"row_count"` // of the result, of which Rows may be a part
-	Truncated    bool              `json:"truncated"` // the statement has more rows than the server's limit
-	Millis       int64             `json:"ms,omitempty"`
-	Export       string            `json:"export,omitempty"` // path at this server of all rows as a file
+	ID           string             `json:"id,omitempty"` // of the stored result
+	Conversation string             `json:"conversation,omitempty"`
+	Source       string             `json:"source,omitempty"`
+	SQL          string             `json:"sql"`
+	Verified     *footnote.Verified `json:"verified,omitempty"` // which verified query returned the rows
+	Columns      []footnote.Column  `json:"columns"`
+	Rows         []json.RawMessage  `json:"rows"`
+	Offset       int                `json:"offset,omitempty"`
+	RowCount     int                `json:"row_count"` // of the result, of which Rows may be a part
+	Truncated    bool               `json:"truncated"` // the statement has more rows than the server's limit
+	Millis       int64              `json:"ms,omitempty"`
+	Export       string             `json:"export,omitempty"` // path at this server of all rows as a file
 }
 
 // fitting returns the first rows, within the bounds.
@@ -139,6 +153,9 @@ func (t Table) text() string {
 	fmt.Fprintf(&b, "\n\n%d of %d rows", len(t.Rows), t.RowCount)
 	if t.Truncated {
 		b.WriteString("; the statement has more, so totals over these rows would be wrong")
+	}
+	if t.Verified != nil {
+		fmt.Fprintf(&b, "; %s", t.Verified)
 	}
 	if t.ID != "" {
 		fmt.Fprintf(&b, "; stored as %s", t.ID)

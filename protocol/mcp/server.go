@@ -20,15 +20,22 @@ const instructions = "Footnote answers questions about this organisation's data,
 
 // newServer returns the SDK's server with the tools and resources.
 func (p *Protocol) newServer() *sdk.Server {
-	s := sdk.NewServer(&sdk.Implementation{Name: "footnote", Title: "Footnote", Version: p.Version}, &sdk.ServerOptions{
-		Instructions: instructions,
-		Capabilities: &sdk.ServerCapabilities{
-			Tools: &sdk.ToolCapabilities{}, Resources: &sdk.ResourceCapabilities{},
-		},
+	offers := &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{}, Resources: &sdk.ResourceCapabilities{}}
+	if p.Verified != nil {
+		offers.Prompts = &sdk.PromptCapabilities{}
+	}
+	o := &sdk.ServerOptions{
+		Instructions: instructions, Capabilities: offers,
 		SetCacheable: func(_ context.Context, _ sdk.Request, c *sdk.Cacheable) { c.CacheScope = "private" },
-	})
+	}
+	extend := func(*sdk.Server) {}
+	if p.Extend != nil {
+		extend = p.Extend(o)
+	}
+	s := sdk.NewServer(&sdk.Implementation{Name: "footnote", Title: "Footnote", Version: p.Version}, o)
 	addTool(p, s, tool{
-		name: "ask", title: "Ask about the data", meta: sdk.Meta{"ui": map[string]any{"resourceUri": appAddress}},
+		name: "ask", title: "Ask about the data", runs: true,
+		meta: sdk.Meta{"ui": map[string]any{"resourceUri": appAddress}},
 		text: "Ask the analyst a question about the data, in plain words. It explores the tables, runs read-only " +
 			"queries and answers; each number of the answer has a footnote with its query and cell. To ask a " +
 			"follow-up, pass conversation. If status is waiting or running, call again with continue.",
@@ -39,10 +46,19 @@ func (p *Protocol) newServer() *sdk.Server {
 			"search finds tables and columns whose names or comments contain the words.",
 	}, p.schema)
 	addTool(p, s, tool{
-		name: "query", title: "Run a read-only query", idempotent: true,
+		name: "query", title: "Run a read-only query", idempotent: true, runs: true,
 		text: "Run one read-only SQL statement on a source and get its first rows. Statements that could change data " +
-			"are refused, with the reason. The result is stored if you pass conversation.",
+			"are refused, with the reason.",
 	}, p.query)
+	if p.Verified != nil {
+		addTool(p, s, tool{
+			name: p.Verified.Tool(), title: "Run a verified query", idempotent: true, runs: true,
+			text: "Answer a question with a query that the organisation has verified. Try it first, with the " +
+				"person's question word for word. If none answers it, the nearest ones are listed: run one by " +
+				"name only if it answers exactly what the person asks; otherwise use ask or query.",
+		}, p.verifiedQuery)
+		s.AddReceivingMiddleware(p.listPrompts)
+	}
 	addTool(p, s, tool{
 		name: "result", title: "Read a stored result", idempotent: true,
 		text: "Get rows of a stored result, page by page. export is the path at the server to download all rows.",
@@ -57,20 +73,53 @@ func (p *Protocol) newServer() *sdk.Server {
 		p.addTableTools(s)
 	}
 	p.addResources(s)
+	extend(s)
+	s.AddReceivingMiddleware(p.annotate)
 	return s
 }
 
-// tool describes a tool. All are read-only: a source that accepts writes is refused when the server starts, and every
-// statement passes the gate of its engine.
+// annotate sets what clients read about the effects of tools: that all are read-only, unless only the rights of a
+// database's user keep the caller's statements from writing.
+func (p *Protocol) annotate(next sdk.MethodHandler) sdk.MethodHandler {
+	return func(ctx context.Context, method string, req sdk.Request) (sdk.Result, error) {
+		res, err := next(ctx, method, req)
+		list, ok := res.(*sdk.ListToolsResult)
+		if err != nil || !ok || p.ReadOnly == nil {
+			return res, err
+		}
+		_, r, leave, err := enter(ctx)
+		if err != nil {
+			return nil, err
+		}
+		defer leave()
+		if p.ReadOnly(p.server.Caller(r)) {
+			return list, nil
+		}
+		for i, t := range list.Tools {
+			if p.runs[t.Name] {
+				own, annotations := *t, *t.Annotations
+				annotations.ReadOnlyHint = false
+				own.Annotations = &annotations
+				list.Tools[i] = &own
+			}
+		}
+		return list, nil
+	}
+}
+
+// tool describes a tool. All are meant to read only: a source that accepts writes is refused when the server starts,
+// and every statement passes the gate of its engine; see annotate.
 type tool struct {
 	name, title, text string
 	idempotent        bool
+	runs              bool // statements of the caller's or of the analyst's
 	meta              sdk.Meta
 }
 
 // addTool adds a tool whose handler gets the HTTP request of the call.
 func addTool[In any](p *Protocol, s *sdk.Server, t tool,
 	do func(in invocation, args In) (*sdk.CallToolResult, error)) {
+	p.runs[t.name] = t.runs
 	sdk.AddTool(s, &sdk.Tool{
 		Name: t.name, Title: t.title, Description: t.text, Meta: t.meta,
 		Annotations: &sdk.ToolAnnotations{ReadOnlyHint: true, IdempotentHint: t.idempotent, OpenWorldHint: new(false)},

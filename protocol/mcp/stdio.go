@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"io"
@@ -23,7 +24,7 @@ const maxLine = 4 << 20
 // ends. Each of its calls is a request to api, the server that mounts this protocol; api decides who the caller is.
 func (p *Protocol) Serve(ctx context.Context, api http.Handler, in io.ReadCloser, out io.WriteCloser) error {
 	s := p.newServer()
-	s.AddReceivingMiddleware(p.through(api))
+	s.AddReceivingMiddleware(p.through(api, rand.Text()))
 	err := s.Run(ctx, &sdk.IOTransport{Reader: in, Writer: out, MaxLineLength: maxLine})
 	if errors.Is(err, io.EOF) || ctx.Err() != nil {
 		return nil
@@ -31,18 +32,18 @@ func (p *Protocol) Serve(ctx context.Context, api http.Handler, in io.ReadCloser
 	return err
 }
 
-// through makes each message that touches data a request to api.
-func (p *Protocol) through(api http.Handler) sdk.Middleware {
+// through makes each message of a session that touches data a request to api.
+func (p *Protocol) through(api http.Handler, session string) sdk.Middleware {
 	return func(next sdk.MethodHandler) sdk.MethodHandler {
 		return func(ctx context.Context, method string, req sdk.Request) (res sdk.Result, err error) {
 			switch method {
-			case "tools/call", "resources/list", "resources/read":
+			case "tools/call", "tools/list", "resources/list", "resources/read", "prompts/list", "prompts/get":
 			default:
 				return next(ctx, method, req)
 			}
 			done := false
 			work := func(r *http.Request) {
-				c := p.begin(r, "", nil)
+				c := p.begin(r, session, nil)
 				c.closingCancels = true
 				defer c.end()
 				res, err = next(context.WithValue(ctx, callKey{}, c), method, req)

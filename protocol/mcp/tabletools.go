@@ -14,7 +14,8 @@ func (p *Protocol) addTableTools(s *sdk.Server) {
 		Query string `json:"query" jsonschema:"One read-only SQL statement."`
 	}
 	addTool(p, s, tool{
-		name: p.TableTools.Query, title: "Run a read-only query", idempotent: true, text: "Run one SELECT statement.",
+		name: p.TableTools.Query, title: "Run a read-only query", idempotent: true, runs: true,
+		text: "Run one SELECT statement.",
 	}, func(in invocation, args queryInput) (*sdk.CallToolResult, error) {
 		return p.query(in, queryArgs{SQL: args.Query})
 	})

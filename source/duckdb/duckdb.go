@@ -23,6 +23,8 @@
 package duckdb
 
 import (
+	"context"
+
 	"github.com/footnotehq/footnote/source"
 	"github.com/footnotehq/footnote/source/child"
 	"github.com/footnotehq/footnote/source/duckdb/dialect"
@@ -57,3 +59,32 @@ func sniff(_ string, head []byte) engines.Fit {
 
 // isDuckDB reports whether a file is a DuckDB database. Its magic bytes follow eight bytes of checksum.
 func isDuckDB(head []byte) bool { return len(head) >= 12 && string(head[8:12]) == "DUCK" }
+
+// File is a table to load: from one file, or from several Parquet files.
+type File struct {
+	Path   string   `json:"path,omitempty"`
+	Parts  []string `json:"parts,omitempty"` // Parquet files, instead of Path
+	Table  string   `json:"table"`
+	Format string   `json:"format"` // text, json, parquet or xlsx
+	// Shown names the file in errors, instead of its path.
+	Shown string `json:"shown,omitempty"`
+	// Columns of Parts to load; empty loads all. Hive means that folders such as year=2026 in the paths are columns.
+	Columns []string `json:"columns,omitempty"`
+	Hive    bool     `json:"hive,omitempty"`
+}
+
+func (f File) paths() []string {
+	if len(f.Parts) > 0 {
+		return f.Parts
+	}
+	return []string{f.Path}
+}
+
+// ListFunc returns the files of a source.
+type ListFunc func(ctx context.Context) ([]File, error)
+
+// Chunk is a part of a Parquet file. Either Rows is the number of rows of the file, or Size is that of the part.
+type Chunk struct {
+	File               string
+	Rows, Offset, Size int64
+}

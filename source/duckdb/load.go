@@ -3,6 +3,7 @@
 package duckdb
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"database/sql/driver"
@@ -30,19 +31,12 @@ const loadVersion = "1"
 // loadPlan is the task of a loading child.
 type loadPlan struct {
 	Output string      `json:"output"` // the database to write
-	Files  []inputFile `json:"files"`
+	Files  []File      `json:"files"`
 	Limits tidy.Limits `json:"limits"`
 }
 
-// inputFile is one file to load.
-type inputFile struct {
-	Path   string `json:"path"`
-	Table  string `json:"table"`
-	Format string `json:"format"` // text, json, parquet or xlsx
-}
-
-// loader is the engine of a loading child. Its only statement is "load". It returns rows of a table's name, the
-// number of rows loaded so far, and whether the table is complete.
+// loader is the engine of a loading child. Its statement "load" returns rows of a table's name, the number of rows
+// loaded so far, and whether the table is complete. Its statement "footers" returns Chunks.
 type loader struct {
 	child.NoDatabase
 	plan   loadPlan
@@ -60,7 +54,10 @@ var loadColumns = []footnote.Column{
 
 // Query implements child.Engine.
 func (l *loader) Query(ctx context.Context, q source.Query, each func(row []any) error) (source.Summary, error) {
-	if q.SQL != "load" {
+	load, columns := l.loadAll, loadColumns
+	if q.SQL == "footers" {
+		load, columns = l.footers, footerColumns
+	} else if q.SQL != "load" {
 		return source.Summary{}, source.Refusef("This child only loads.")
 	}
 	l.each = each
@@ -77,21 +74,24 @@ func (l *loader) Query(ctx context.Context, q source.Query, each func(row []any)
 		return source.Summary{}, fmt.Errorf("make the database: %w", err)
 	}
 	l.db = sql.OpenDB(connector)
+	return source.Summary{Columns: columns}, errors.Join(load(ctx), l.db.Close())
+}
+
+func (l *loader) loadAll(ctx context.Context) error {
 	for _, f := range l.plan.Files {
 		if err := l.load(ctx, f); err != nil {
-			return source.Summary{Columns: loadColumns}, errors.Join(loadError(f, err), l.db.Close())
+			return loadError(f, err)
 		}
 	}
 	if err := l.exec(ctx, "CHECKPOINT"); err != nil {
-		err = fmt.Errorf("write the database: %w", err)
-		return source.Summary{Columns: loadColumns}, errors.Join(err, l.db.Close())
+		return fmt.Errorf("write the database: %w", err)
 	}
-	return source.Summary{Columns: loadColumns}, l.db.Close()
+	return nil
 }
 
 // loadError prefixes an error with the name of the file.
-func loadError(f inputFile, err error) error {
-	base := filepath.Base(f.Path)
+func loadError(f File, err error) error {
+	base := cmp.Or(f.Shown, filepath.Base(f.Path))
 	if e, ok := errors.AsType[*tidy.Error](err); ok {
 		return footnote.Errorf(footnote.DatabaseUnavailable, "%s: %s", base, e.Reason)
 	}
@@ -100,7 +100,12 @@ func loadError(f inputFile, err error) error {
 			return footnote.Wrapf(footnote.DatabaseUnavailable, err,
 				"%s needs too much memory to be read. Split it, or save it as CSV or Parquet.", base)
 		}
-		text := strings.NewReplacer(f.Path, base, filepath.Dir(f.Path), "…", os.TempDir(), "…").Replace(d.Msg)
+		var hide []string
+		for _, path := range f.paths() {
+			hide = append(hide, path, base, filepath.Dir(path), "…")
+		}
+		hide = append(hide, os.TempDir(), "…")
+		text := strings.NewReplacer(hide...).Replace(d.Msg)
 		text, _, _ = strings.Cut(text, "\n")
 		return footnote.Wrapf(footnote.DatabaseUnavailable, err, "%s cannot be read as %s: %s", base,
 			strings.ToUpper(f.Format), text)
@@ -111,7 +116,7 @@ func loadError(f inputFile, err error) error {
 	return fmt.Errorf("load %s: %w", base, err)
 }
 
-func (l *loader) load(ctx context.Context, f inputFile) error {
+func (l *loader) load(ctx context.Context, f File) error {
 	switch f.Format {
 	case "json":
 		return l.loadJSON(ctx, f)
@@ -139,7 +144,7 @@ func (l *loader) unique(name string) string {
 }
 
 // loadWorkbook loads each sheet. A single sheet gets the name of the file.
-func (l *loader) loadWorkbook(ctx context.Context, f inputFile) error {
+func (l *loader) loadWorkbook(ctx context.Context, f File) error {
 	dir, err := os.MkdirTemp("", "sheets-")
 	if err != nil {
 		return err
@@ -245,7 +250,10 @@ func (l *loader) comment(ctx context.Context, name, text string, rows int64) err
 	return l.each([]any{name, rows, true})
 }
 
-func (l *loader) loadParquet(ctx context.Context, f inputFile) error {
+func (l *loader) loadParquet(ctx context.Context, f File) error {
+	if len(f.Parts) > 0 {
+		return l.loadParts(ctx, f)
+	}
 	path, remove, err := literalPath(f.Path)
 	if err != nil {
 		return err
@@ -315,7 +323,7 @@ func jsonBuffers(size, memory int64, threads int) (object int64, n int) {
 }
 
 // loadJSON loads an array of objects, one object per line, or an object that contains an array of objects.
-func (l *loader) loadJSON(ctx context.Context, f inputFile) error {
+func (l *loader) loadJSON(ctx context.Context, f File) error {
 	path, remove, err := literalPath(f.Path)
 	if err != nil {
 		return err

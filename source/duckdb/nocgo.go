@@ -32,3 +32,19 @@ func OpenEngine(context.Context, json.RawMessage) (child.Engine, error) {
 func OpenTables([]source.TableFile, Options) source.Tables {
 	panic("this binary was built without DuckDB")
 }
+
+// OpenCopies returns an error: DuckDB needs cgo.
+func OpenCopies(context.Context, string, string, ListFunc, Options) (source.Source, error) {
+	return nil, errUnavailable
+}
+
+// Footers returns an error: DuckDB needs cgo.
+func Footers(context.Context, []string, []string, Options, func(Chunk) error) error {
+	return errUnavailable
+}
+
+// Format returns "": no file can be loaded.
+func Format(string) string { return "" }
+
+// TableName must not be called: DuckDB needs cgo.
+func TableName(string) string { panic("this binary was built without DuckDB") }

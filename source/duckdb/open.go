@@ -47,11 +47,13 @@ const (
 // Source is an open set of files or an open database. It implements source.Source.
 type Source struct {
 	*child.Client
-	name  string
-	path  string // absolute
-	opts  Options
-	rules *rowfilter.Rules // nil: everybody sees every row
-	files bool             // files to load, rather than a database that is served in place
+	name   string
+	path   string // absolute
+	opts   Options
+	rules  *rowfilter.Rules // nil: everybody sees every row
+	files  bool             // files to load, rather than a database that is served in place
+	list   ListFunc         // the files to load
+	copies bool             // list may fetch them first
 
 	mu     sync.Mutex // held while loading; guards below
 	loaded string     // the database that the files were loaded into, named after their stamp
@@ -73,28 +75,41 @@ func Open(ctx context.Context, name, address string, o Options) (source.Source, 
 	if path, err = filepath.Abs(path); err != nil {
 		return nil, fmt.Errorf("source %s: %w", name, err)
 	}
-	o.LoadTime = cmp.Or(max(o.LoadTime, 0), 30*time.Minute)
-	o.Pool = cmp.Or(o.Pool, child.NewPool(0))
-	o.LoadPool = cmp.Or(o.LoadPool, o.Pool)
-	o.LoadMemory = cmp.Or(max(o.LoadMemory, 0), loadMemory)
+	o = withDefaults(o)
 	rules, err := rowfilter.Parse(o.Filters)
 	if err != nil {
 		return nil, footnote.Invalidf("filters.%s: %v", name, err)
 	}
 	s := &Source{name: name, path: path, opts: o, rules: rules}
+	s.list = func(context.Context) ([]File, error) { return inputFiles(path) }
+	return s.opened(ctx)
+}
+
+func withDefaults(o Options) Options {
+	o.LoadTime = cmp.Or(max(o.LoadTime, 0), 30*time.Minute)
+	o.Pool = cmp.Or(o.Pool, child.NewPool(0))
+	o.LoadPool = cmp.Or(o.LoadPool, o.Pool)
+	o.LoadMemory = cmp.Or(max(o.LoadMemory, 0), loadMemory)
+	return o
+}
+
+func (s *Source) opened(ctx context.Context) (source.Source, error) {
 	if err := s.open(ctx); err != nil {
 		if s.Client != nil {
 			s.Client.Close()
 		}
-		return nil, source.Named(name, err)
+		return nil, source.Named(s.name, err)
 	}
 	return s, nil
 }
 
 func (s *Source) open(ctx context.Context) error {
-	database, err := isDatabase(s.path)
-	if err != nil {
-		return err
+	database := false
+	if !s.copies {
+		var err error
+		if database, err = isDatabase(s.path); err != nil {
+			return err
+		}
 	}
 	o := s.opts
 	opts := child.Options{
@@ -128,7 +143,7 @@ func (s *Source) open(ctx context.Context) error {
 		}, nil
 	}
 	s.Client = child.New(Kind, nil, opts)
-	_, err = s.Status(ctx)
+	_, err := s.Status(ctx)
 	return err
 }
 
@@ -195,7 +210,7 @@ var formats = wordlist.Map(`
 	.xlsx .xlsm: xlsx`)
 
 // inputFiles lists the files at a path, in the order in which they are loaded.
-func inputFiles(path string) ([]inputFile, error) {
+func inputFiles(path string) ([]File, error) {
 	info, err := child.Stat(path)
 	if err != nil {
 		return nil, err
@@ -215,16 +230,16 @@ func inputFiles(path string) ([]inputFile, error) {
 			"%s is not a kind of file that can be loaded: %s and DuckDB databases are.", filepath.Base(path),
 			strings.Join(slices.Sorted(maps.Keys(formats)), ", "))
 	}
-	return []inputFile{f}, nil
+	return []File{f}, nil
 }
 
 // inputFolder lists the files of a folder that can be loaded.
-func inputFolder(folder string) ([]inputFile, error) {
+func inputFolder(folder string) ([]File, error) {
 	entries, err := os.ReadDir(folder)
 	if err != nil {
 		return nil, unavailable("The folder cannot be read.")
 	}
-	var list []inputFile
+	var list []File
 	outside := 0
 	for _, e := range entries {
 		path := filepath.Join(folder, e.Name())
@@ -273,8 +288,8 @@ func isInside(folder, path string) bool {
 }
 
 // recogniseFile determines how to load a file: by its first bytes, then by its name.
-func recogniseFile(path string) (inputFile, bool, error) {
-	f := inputFile{Path: path, Table: tableName(strings.TrimSuffix(filepath.Base(path), filepath.Ext(path)))}
+func recogniseFile(path string) (File, bool, error) {
+	f := File{Path: path, Table: tableName(strings.TrimSuffix(filepath.Base(path), filepath.Ext(path)))}
 	f.Format = formats[strings.ToLower(filepath.Ext(path))]
 	head, err := plainfile.Head(path, 16)
 	if err != nil {
@@ -323,7 +338,10 @@ var reserved = wordlist.Set(`all analyse analyze and any array as asc asymmetric
 // version identifies the current contents of the files.
 func (s *Source) version() (string, error) {
 	if s.files {
-		files, err := inputFiles(s.path)
+		// Right after a refresh, which comes before each query, nothing is fetched.
+		ctx, stop := context.WithTimeout(context.Background(), s.opts.LoadTime)
+		defer stop()
+		files, err := s.list(ctx)
 		if err != nil {
 			return "", err
 		}
@@ -344,15 +362,20 @@ func (s *Source) version() (string, error) {
 }
 
 // stampOf identifies files by path, size and modification time.
-func stampOf(files []inputFile) (string, error) {
+func stampOf(files []File) (string, error) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s;", loadVersion)
 	for _, f := range files {
-		info, err := child.Stat(f.Path)
-		if err != nil {
-			return "", err
+		for _, path := range f.paths() {
+			info, err := child.Stat(path)
+			if err != nil {
+				return "", err
+			}
+			fmt.Fprintf(&b, "%s %d %d;", path, info.Size(), info.ModTime().UnixNano())
 		}
-		fmt.Fprintf(&b, "%s %d %d;", f.Path, info.Size(), info.ModTime().UnixNano())
+		if f.Hive || len(f.Columns) > 0 {
+			fmt.Fprintf(&b, "%s %q %t;", f.Table, f.Columns, f.Hive)
+		}
 	}
 	return b.String(), nil
 }
@@ -396,7 +419,7 @@ func (s *Source) refresh(ctx context.Context) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	files, err := inputFiles(s.path)
+	files, err := s.list(ctx)
 	if err != nil {
 		return err
 	}
@@ -418,7 +441,7 @@ func (s *Source) refresh(ctx context.Context) error {
 }
 
 // load runs a loading child and moves its result into place.
-func (s *Source) load(ctx context.Context, files []inputFile, path, stamp string) error {
+func (s *Source) load(ctx context.Context, files []File, path, stamp string) error {
 	ctx, stop := context.WithTimeoutCause(ctx, s.opts.LoadTime,
 		unavailable("Loading the files took longer than %s.", s.opts.LoadTime))
 	defer stop()
@@ -430,26 +453,35 @@ func (s *Source) load(ctx context.Context, files []inputFile, path, stamp string
 	output := filepath.Join(temp, "new.duckdb")
 	read := slices.Clone(system)
 	for _, f := range files {
-		read = append(read, f.Path)
+		read = append(read, f.paths()...)
 	}
 	plan := loadPlan{Output: output, Files: files, Limits: tidy.Limits{}.WithDefaults()}
-	if err := checkSizes(files, plan.Limits.Bytes); err != nil {
+	if err := checkSizes(files, plan.Limits.Bytes); err != nil && !s.copies {
 		return err
 	}
-	c := child.New(Kind, config{Load: &plan, Memory: s.opts.LoadMemory}, child.Options{
-		Dialect: dialect.DuckDB, Profile: child.Load, Read: read, Write: []string{temp},
-		Pool: s.opts.LoadPool, Wait: s.opts.LoadWait, Logger: s.opts.Logger,
-		Limits: source.Limits{Time: s.opts.LoadTime, Rows: 1 << 40, Bytes: 1 << 50, Memory: s.opts.LoadMemory},
-	})
-	_, err = c.Query(ctx, source.Query{SQL: "load"}, s.progress())
-	if err = errors.Join(err, c.Close()); err != nil {
-		return loadFailure(err)
+	if err := runLoader(ctx, "load", plan, read, []string{temp}, s.opts, s.progress()); err != nil {
+		return err
 	}
 	if again, err := stampOf(files); err != nil || again != stamp {
 		return unavailable("The files changed while they were being loaded. Try again.")
 	}
 	if err := os.Rename(output, path); err != nil {
 		return footnote.Wrapf(footnote.StorageUnavailable, err, "The loaded file cannot be put into place.")
+	}
+	return nil
+}
+
+// runLoader runs a statement of a loading child.
+func runLoader(ctx context.Context, sql string, plan loadPlan, read, write []string, o Options,
+	each func(row []any) error) error {
+	c := child.New(Kind, config{Load: &plan, Memory: o.LoadMemory}, child.Options{
+		Dialect: dialect.DuckDB, Profile: child.Load, Read: read, Write: write,
+		Pool: o.LoadPool, Wait: o.LoadWait, Logger: o.Logger,
+		Limits: source.Limits{Time: o.LoadTime, Rows: 1 << 40, Bytes: 1 << 50, Memory: o.LoadMemory},
+	})
+	_, err := c.Query(ctx, source.Query{SQL: sql}, each)
+	if err = errors.Join(err, c.Close()); err != nil {
+		return loadFailure(err)
 	}
 	return nil
 }
@@ -469,7 +501,7 @@ func (s *Source) progress() func(row []any) error {
 	}
 }
 
-func checkSizes(files []inputFile, maxBytes int64) error {
+func checkSizes(files []File, maxBytes int64) error {
 	for _, f := range files {
 		if info, err := os.Stat(f.Path); err == nil && info.Size() > maxBytes {
 			return unavailable("%s has %d MB; the limit is %d MB.", filepath.Base(f.Path), info.Size()>>20,

@@ -54,13 +54,16 @@ func (e *engine) admit(ctx context.Context, q source.Query) (grammar.Statement, 
 func (s *session) query(ctx context.Context, sql string, each func([]any) error) (source.Summary, error) {
 	stop := s.killOn(ctx)
 	sum, err := s.read(context.WithoutCancel(ctx), sql, each)
+	if err == nil {
+		err = s.complete(context.WithoutCancel(ctx))
+	}
 	if killed := stop(); killed {
 		s.broken = true
 	}
 	return sum, s.explain(ctx, err)
 }
 
-// errEnded wraps the error of a reader that wants no more rows.
+// errEnded wraps an error that needs no explanation, such as that of a reader that wants no more rows.
 type errEnded struct{ error }
 
 // read runs a statement and passes on its rows.
@@ -86,6 +89,23 @@ func (s *session) read(ctx context.Context, sql string, each func([]any) error) 
 			return sum, errEnded{err}
 		}
 	}
+}
+
+// errIncomplete are the numbers of warnings that come with wrong values: a text that GROUP_CONCAT cut, one that was too
+// long and became NULL, and a recursion that was stopped.
+var errIncomplete = []string{"1260", "1301", "1931"}
+
+// complete returns an error if the server warns that it has not computed all that the last statement asks for.
+func (s *session) complete(ctx context.Context) error {
+	warnings, err := s.conn.rows(ctx, "SHOW WARNINGS LIMIT 64")
+	for _, w := range warnings {
+		if len(w) == 3 && slices.Contains(errIncomplete, w[1]) {
+			s.broken = true // the server shows the warning again after a statement that reads no table
+			return errEnded{source.Limitf("The database did not compute the whole result: %s.",
+				strings.TrimRight(w[2], "."))}
+		}
+	}
+	return err
 }
 
 // abandon ends a statement whose remaining rows nobody wants, and its connection.

@@ -307,6 +307,25 @@ func TestLargeRow(t *testing.T) {
 	}
 }
 
+// TestIncompleteResults checks that values of which the server only warns that they are wrong are errors.
+func TestIncompleteResults(t *testing.T) {
+	src := open(t, shop(t), Options{})
+	for _, sql := range []string{
+		"WITH RECURSIVE r AS (SELECT 1 AS n UNION ALL SELECT n + 1 FROM r) SELECT count(*) FROM r",
+		"SELECT length(group_concat(repeat('x', 20000))) FROM (WITH RECURSIVE r AS " +
+			"(SELECT 1 AS n UNION ALL SELECT n + 1 FROM r WHERE n < 100) SELECT n FROM r) AS r",
+	} {
+		_, err := src.Query(t.Context(), source.Query{SQL: sql}, func([]any) error { return nil })
+		if e, ok := errors.AsType[*source.Error](err); !ok || e.Kind != source.Limited {
+			t.Errorf("%s: %v", sql, err)
+		}
+		_, err = src.Query(t.Context(), source.Query{SQL: "SELECT 1"}, func([]any) error { return nil })
+		if err != nil {
+			t.Errorf("after %s: %v", sql, err)
+		}
+	}
+}
+
 func TestSchemaDescribesTables(t *testing.T) {
 	d := shop(t)
 	d.Do(t, "ALTER TABLE customers COMMENT 'who buys', MODIFY since DATE COMMENT 'first order'",

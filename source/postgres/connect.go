@@ -283,6 +283,9 @@ func (e *engine) unreachable(ctx context.Context, err error) error {
 		net.JoinHostPort(at.Host, strconv.Itoa(int(at.Port))))
 	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
 		switch {
+		case strings.Contains(pg.Message, "startup parameter"):
+			message = "A connection pooler shares connections between transactions. Use the direct address: of Neon, " +
+				"the host without -pooler; of Supabase, port 5432; of PgBouncer, pool_mode = session."
 		case strings.HasPrefix(pg.Code, "28"):
 			message = "The database refuses this server: its user, password or privileges are wrong."
 		case pg.Code == "3D000":

@@ -78,8 +78,12 @@ var tsvectors = source.TextSearch{
 	},
 }
 
-// Engine returns Postgres for the program's list of engines. Its sources share one parser.
-func Engine() engines.Engine {
+// OpenFunc is the type of engines.Engine.Open.
+type OpenFunc = func(ctx context.Context, name, address string, o engines.Options) (source.Source, error)
+
+// Engine returns Postgres for the program's list of engines. Its sources share one parser. Relatives opens servers that
+// only speak its protocol; it returns nil for Postgres.
+func Engine(relatives OpenFunc) engines.Engine {
 	var (
 		once    sync.Once
 		grammar *Grammar
@@ -95,6 +99,9 @@ func Engine() engines.Engine {
 		Versions:    true,
 		Proof:       source.Proof{Strength: source.Gated, TestedOn: source.Real},
 		Open: func(ctx context.Context, name, address string, o engines.Options) (source.Source, error) {
+			if src, err := relatives(ctx, name, address, o); src != nil || err != nil {
+				return src, err
+			}
 			once.Do(func() {
 				var pool *child.Pool
 				if o.Budget != nil {

@@ -24,6 +24,9 @@ var functionList string
 // builtin lists the functions in pg_catalog that a query may call.
 var builtin = wordlist.Set(functionList)
 
+// Harmless reports whether a function of Postgres, in lower case, may be called by a query.
+func Harmless(name string) bool { return builtin[name] }
+
 // sizes lists functions that return how much is stored, including hidden rows. They may be called only where all users
 // see the same rows.
 var sizes = wordlist.Set("pg_indexes_size pg_relation_size pg_table_size pg_total_relation_size")

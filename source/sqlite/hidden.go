@@ -215,7 +215,8 @@ func (g *guard) goneView(w words) string {
 	return ""
 }
 
-// withoutTrace turns the refusal of a table that is hidden as a whole into SQLite's error for one that does not exist.
+// withoutTrace turns the refusal of a table that is hidden as a whole into SQLite's error for one that does not exist,
+// or into one that does not name it.
 func (g *guard) withoutTrace(sql string, err error) error {
 	bad, ok := errors.AsType[*source.Error](err)
 	if !ok || bad.Kind != source.Refused {
@@ -227,6 +228,11 @@ func (g *guard) withoutTrace(sql string, err error) error {
 		if _, isView := g.layout.bodies[low]; g.gone[low] && !isView &&
 			strings.HasPrefix(source.Lower(bad.Reason), "reading "+low+" is not allowed.") {
 			return source.Failf("no such table: %s", name)
+		}
+	}
+	for low := range g.gone { // a view in the statement reads it
+		if strings.HasPrefix(source.Lower(bad.Reason), "reading "+low+" is not allowed.") {
+			return source.Refusef("The statement reads something that you may not see.")
 		}
 	}
 	return err

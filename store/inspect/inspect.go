@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/footnotehq/footnote"
 )
@@ -19,6 +20,7 @@ type Log interface {
 	Blob(ctx context.Context, stream string, d footnote.Digest) ([]byte, error)
 	Tail(ctx context.Context, after int64, limit int) ([]footnote.Positioned, error)
 	Tallies(ctx context.Context, after footnote.Tally, limit int) ([]footnote.Tally, error)
+	Cursor(ctx context.Context, name string) (int64, error)
 }
 
 // Problem is a contradiction in a log.
@@ -55,14 +57,19 @@ const maxProblems = 100
 const page = 500
 
 // Read inspects a log. The log may be in use; the report describes what Read found. multipliers are the
-// weights of tokens by tier. The error is the reason why Read did not reach the end of the log.
-func Read(ctx context.Context, log Log, multipliers map[string]int64) (Report, error) {
+// weights of tokens by tier. Results that are older than keep may lack their rows, unless keep is 0. The error is the
+// reason why Read did not reach the end of the log.
+func Read(ctx context.Context, log Log, multipliers map[string]int64, keep time.Duration) (Report, error) {
 	in := inspector{
 		log:     log,
+		keep:    keep,
 		streams: map[string]*stream{},
 		books:   books{multipliers: multipliers, used: map[account]use{}, unreliable: map[account]bool{}},
 	}
 	var err error
+	if in.expired, err = log.Cursor(ctx, footnote.ExpiredResults); err != nil {
+		return in.report, err
+	}
 	if in.books.before, err = tallies(ctx, log); err != nil {
 		return in.report, err
 	}
@@ -94,6 +101,8 @@ type inspector struct {
 	streams map[string]*stream
 	books   books
 	after   int64 // the position of the newest event read
+	expired int64 // the position up to which results have lost their rows
+	keep    time.Duration
 }
 
 // stream holds the state of one stream during the inspection.
@@ -256,13 +265,17 @@ func (in *inspector) ofCalls(ctx context.Context, s *stream, ev footnote.Event) 
 		}
 		delete(s.open, b.CallID)
 		s.results[b.CallID] = ev.Seq
-		if b.Result != nil {
-			return in.blobs(ctx, s, ev, digests(*b.Result)...)
-		}
-	case footnote.QueryRun:
-		return in.blobs(ctx, s, ev, digests(b.Result)...)
+	}
+	if stored := footnote.ResultOf(ev.Body); stored != nil && !in.mayHaveExpired(ev) {
+		return in.blobs(ctx, s, ev, digests(*stored)...)
 	}
 	return nil
+}
+
+// mayHaveExpired reports whether the newest event, if it stores a result, may have lost the rows. Imported
+// conversations come without rows that had expired elsewhere.
+func (in *inspector) mayHaveExpired(ev footnote.Event) bool {
+	return in.after <= in.expired || in.keep > 0 && time.Since(ev.Time) > in.keep
 }
 
 func calls(m footnote.AssistantMessage) (ids []string) {

@@ -17,6 +17,7 @@ type fakeLog struct {
 	events []footnote.Positioned
 	head   footnote.Stream
 	gone   footnote.Digest
+	cursor int64
 	books  []footnote.Tally
 }
 
@@ -39,6 +40,8 @@ func (l *fakeLog) Tallies(_ context.Context, after footnote.Tally, _ int) ([]foo
 func (l *fakeLog) Tail(_ context.Context, after int64, _ int) ([]footnote.Positioned, error) {
 	return l.events[min(int(after), len(l.events)):], nil
 }
+
+func (l *fakeLog) Cursor(context.Context, string) (int64, error) { return l.cursor, nil }
 
 // sound returns a log without defects.
 func sound() *fakeLog {
@@ -113,7 +116,7 @@ func TestCost(t *testing.T) {
 			Position: next, Org: "o", User: "u", Event: footnote.Event{Stream: "c", Seq: next, Body: b},
 		})
 	}
-	report, err := inspect.Read(t.Context(), log, nil)
+	report, err := inspect.Read(t.Context(), log, nil, 0)
 	if err != nil || report.Cost.MicroUSD != 1111 {
 		t.Errorf("%+v, %v", report.Cost, err)
 	}
@@ -225,7 +228,7 @@ func TestProblems(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			l := sound()
 			c.spoil(l)
-			report, err := inspect.Read(t.Context(), l, map[string]int64{"pro": 5})
+			report, err := inspect.Read(t.Context(), l, map[string]int64{"pro": 5}, 0)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -252,14 +255,14 @@ func TestInspectRealStore(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	report, err := inspect.Read(t.Context(), log, nil)
+	report, err := inspect.Read(t.Context(), log, nil, 0)
 	if err != nil || len(report.Problems) > 0 || report.Unfinished != 1 || report.Events != 1 || report.Runs != 1 {
 		t.Errorf("report: %+v, %v", report, err)
 	}
 	if err := log.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := inspect.Read(t.Context(), log, nil); err == nil {
+	if _, err := inspect.Read(t.Context(), log, nil, 0); err == nil {
 		t.Error("a store that is closed was read to its end")
 	}
 }

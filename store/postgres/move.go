@@ -23,8 +23,8 @@ const (
 		`ORDER BY digest`
 
 	sqlImportStream = `INSERT INTO footnote.streams (id, kind, org_id, user_id, client_id, assistant, title,
-		title_fold, last, run, run_state, deadline,
-			created_at, updated_at, write_id) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)
+		last, run, run_state, deadline,
+			created_at, updated_at, write_id) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)
 		ON CONFLICT DO NOTHING RETURNING n`
 	sqlLead = `SELECT CASE WHEN NOT current_setting('transaction_read_only')::bool THEN ` +
 		`pg_try_advisory_lock($1) END`
@@ -68,8 +68,8 @@ func (s *Store) Import(ctx context.Context, st store.Stream, events iter.Seq2[fo
 		return pgx.BeginTxFunc(ctx, c, readCommitted, func(tx pgx.Tx) error {
 			var n int64
 			err := tx.QueryRow(ctx, sqlImportStream, st.ID, st.Kind, st.Org, st.User, st.ClientID, st.Assistant,
-				st.Title, store.Fold(st.Title), st.Last,
-				st.Run, st.RunState, timeOrNull(st.Deadline), st.Created, st.Updated, rand.Int64()).Scan(&n)
+				st.Title, st.Last, st.Run, st.RunState,
+				timeOrNull(st.Deadline), st.Created, st.Updated, rand.Int64()).Scan(&n)
 			if err == pgx.ErrNoRows { //nolint:errorlint // as pgx gives it
 				return store.ErrTaken(st.ID)
 			}

@@ -63,7 +63,7 @@ func scan[T any](row pgx.CollectableRow) (v T, err error) {
 
 // newStream is a row of sqlCreate: a new stream with the head that it has after its first events.
 type newStream struct {
-	ID, Kind, Org, User, ClientID, Assistant, Title, Fold string
+	ID, Kind, Org, User, ClientID, Assistant, Title string
 
 	Last       int64
 	Run, State string
@@ -89,7 +89,7 @@ func newStreams(writes []*write) (rows []newStream) {
 		if token == nil {
 			token = new(int64(0))
 		}
-		rows = append(rows, newStream{s.ID, s.Kind, s.Org, s.User, s.ClientID, s.Assistant, title, store.Fold(title),
+		rows = append(rows, newStream{s.ID, s.Kind, s.Org, s.User, s.ClientID, s.Assistant, title,
 			int64(len(p.a.Bodies)), c.Run, c.RunState, timeOrNull(c.Deadline), *token, owner, ttl, p.id})
 	}
 	slices.SortFunc(rows, func(a, b newStream) int {
@@ -100,15 +100,15 @@ func newStreams(writes []*write) (rows []newStream) {
 
 // headChange is a row of sqlAdvance: the change of a head by an append.
 type headChange struct {
-	N, Count    int64
-	Time        time.Time
-	SetRun      bool
-	Run, State  string
-	Deadline    *time.Time
-	Title, Fold *string
-	Token       *int64
-	Owner       string
-	TTL         *int64
+	N, Count   int64
+	Time       time.Time
+	SetRun     bool
+	Run, State string
+	Deadline   *time.Time
+	Title      *string
+	Token      *int64
+	Owner      string
+	TTL        *int64
 }
 
 // head returns the change of the stream's head. ok is false if there is none.
@@ -121,7 +121,7 @@ func (p *write) head() (h headChange, ok bool) {
 	h = headChange{N: p.n, Count: int64(len(p.a.Bodies)), Time: p.time, SetRun: c.SetRun, Run: c.Run, State: c.RunState,
 		Deadline: timeOrNull(c.Deadline), Token: token, Owner: owner, TTL: ttl}
 	if c.SetTitle {
-		h.Title, h.Fold = &c.Title, new(store.Fold(c.Title))
+		h.Title = &c.Title
 	}
 	return h, true
 }

@@ -110,15 +110,15 @@ const (
 
 	sqlNow = `SELECT clock_timestamp()`
 
-	sqlCreate = `INSERT INTO footnote.streams (id, kind, org_id, user_id, client_id, assistant, title, title_fold,
+	sqlCreate = `INSERT INTO footnote.streams (id, kind, org_id, user_id, client_id, assistant, title,
 		last, run, run_state, deadline,
 			lease_token, lease_owner, lease_expires, write_id, created_at, updated_at)
-		SELECT u.id, u.kind, u.org, u.usr, u.client, u.assistant, u.title, u.fold, u.last, u.run, u.state, u.deadline,
+		SELECT u.id, u.kind, u.org, u.usr, u.client, u.assistant, u.title, u.last, u.run, u.state, u.deadline,
 			u.token, u.owner, now() + u.ttl * interval '1 microsecond', u.write, now(), now()
-		FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[],
-			$9::bigint[], $10::text[], $11::text[],
-			$12::timestamptz[], $13::bigint[], $14::text[], $15::bigint[], $16::bigint[])
-			AS u(id, kind, org, usr, client, assistant, title, fold, last, run, state, deadline, token, owner, ttl,
+		FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[],
+			$8::bigint[], $9::text[], $10::text[], $11::timestamptz[], $12::bigint[], $13::text[], $14::bigint[],
+			$15::bigint[])
+			AS u(id, kind, org, usr, client, assistant, title, last, run, state, deadline, token, owner, ttl,
 			write)
 		ON CONFLICT DO NOTHING
 		RETURNING id, n, created_at`
@@ -130,15 +130,13 @@ const (
 			run_state = CASE WHEN u.set_run THEN u.state ELSE s.run_state END,
 			deadline = CASE WHEN u.set_run THEN u.deadline ELSE s.deadline END,
 			title = coalesce(u.title, s.title),
-			title_fold = coalesce(u.fold, s.title_fold),
 			lease_token = coalesce(u.token, s.lease_token),
 			lease_owner = CASE WHEN u.token IS NULL THEN s.lease_owner ELSE u.owner END,
 			lease_expires = CASE WHEN u.token IS NULL THEN s.lease_expires
 				ELSE u.time + u.ttl * interval '1 microsecond' END
 		FROM unnest($1::bigint[], $2::bigint[], $3::timestamptz[], $4::bool[], $5::text[], $6::text[],
-			$7::timestamptz[], $8::text[], $9::text[],
-			$10::bigint[], $11::text[], $12::bigint[])
-			AS u(n, count, time, set_run, run, state, deadline, title, fold, token, owner, ttl)
+			$7::timestamptz[], $8::text[], $9::bigint[], $10::text[], $11::bigint[])
+			AS u(n, count, time, set_run, run, state, deadline, title, token, owner, ttl)
 		WHERE s.n = u.n`
 
 	sqlBlobs = `INSERT INTO footnote.blobs (stream, digest, data)

@@ -16,8 +16,8 @@ const (
 		`streams WHERE id = ?) ORDER BY b.digest`
 
 	sqlImportStream = `INSERT INTO streams (n, id, kind, org, user, client_id, assistant, created, updated,
-			title, title_fold, last, run, run_state, deadline)
-			VALUES (` + nextStream + `, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+			title, last, run, run_state, deadline)
+			VALUES (` + nextStream + `, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 	sqlImportEvent = `INSERT INTO events (stream, seq, time, run, kind, body) VALUES (?, ?, ?, ?, ?, ?)`
 )
 
@@ -49,8 +49,7 @@ func (s *Store) Import(ctx context.Context, st store.Stream, events iter.Seq2[fo
 	return s.do(ctx, "import "+st.ID, &request{
 		exec: func(ctx context.Context, w *writer) error {
 			res, err := w.conn.ExecContext(ctx, sqlImportStream, st.ID, st.Kind, st.Org, st.User, st.ClientID,
-				st.Assistant,
-				micro(st.Created), micro(st.Updated), st.Title, store.Fold(st.Title), st.Last, st.Run, st.RunState,
+				st.Assistant, micro(st.Created), micro(st.Updated), st.Title, st.Last, st.Run, st.RunState,
 				micro(st.Deadline))
 			if unique(err) {
 				return store.ErrTaken(st.ID)

@@ -55,13 +55,13 @@ func writeQueries(q *statements) []query {
 		{&q.commitTx, `COMMIT`},
 		{&q.rollbackTx, `ROLLBACK`},
 		{&q.insertStream, `INSERT INTO streams (n, id, kind, org, user, client_id, assistant, created, updated,
-			title, title_fold, last, run, run_state, deadline)
-			VALUES (` + nextStream + `, ?, ?, ?, ?, ?, ?, ?7, ?7, ?, ?, ?, ?, ?, ?)`},
+			title, last, run, run_state, deadline)
+			VALUES (` + nextStream + `, ?, ?, ?, ?, ?, ?, ?7, ?7, ?, ?, ?, ?, ?)`},
 		{&q.selectHead, `SELECT n, org, user, ` + lastEvent + ` FROM streams WHERE id = ?`},
 		{&q.advance, `UPDATE streams SET last = ?, updated = ? WHERE n = ? AND ` + lastEvent + ` = ?`},
 		{&q.advanceRun, `UPDATE streams SET last = ?, updated = ?, run = ?, run_state = ?, deadline = ?
 			WHERE n = ? AND ` + lastEvent + ` = ?`},
-		{&q.setTitle, `UPDATE streams SET title = ?, title_fold = ? WHERE n = ?`},
+		{&q.setTitle, `UPDATE streams SET title = ? WHERE n = ?`},
 		{&q.insertBlob, `INSERT INTO blobs (digest, data) VALUES (?, ?)
 			ON CONFLICT (digest) DO UPDATE SET data = excluded.data WHERE data <> excluded.data`},
 		{&q.insertRef, `INSERT OR IGNORE INTO blob_refs (stream, blob) SELECT ?, n FROM blobs WHERE digest = ?`},
@@ -134,8 +134,7 @@ func (w *writer) create(ctx context.Context, s store.Stream, now time.Time, last
 		title = c.Title
 	}
 	res, err := w.stmts.insertStream.ExecContext(ctx, s.ID, s.Kind, s.Org, s.User, s.ClientID, s.Assistant,
-		now.UnixMicro(),
-		title, store.Fold(title), last, c.Run, c.RunState, micro(c.Deadline))
+		now.UnixMicro(), title, last, c.Run, c.RunState, micro(c.Deadline))
 	if unique(err) {
 		return head{}, store.ErrTaken(s.ID)
 	}
@@ -294,7 +293,7 @@ func (p *pending) moveHead(ctx context.Context, w *writer) (err error) {
 		return fmt.Errorf("the head of %s could not be advanced", p.a.Stream)
 	}
 	if c.SetTitle {
-		_, err = w.stmts.setTitle.ExecContext(ctx, c.Title, store.Fold(c.Title), p.head.n)
+		_, err = w.stmts.setTitle.ExecContext(ctx, c.Title, p.head.n)
 	}
 	return err
 }

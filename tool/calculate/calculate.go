@@ -55,6 +55,7 @@ func (open Engine) Run(ctx context.Context, results Results, sql string) (c Calc
 			return lookup.Failure(ctx, src, sql, err)
 		}
 		result.Columns = footnote.DistinctColumns(result.Columns)
+		label(sql, named, result.Columns)
 		c = Calculated{Result: result, Limit: sum.Limit, Parents: sum.Tables}
 		return incomplete(named, sum.Tables)
 	})
@@ -84,6 +85,9 @@ func (open Engine) with(ctx context.Context, results Results, sql string,
 	cells := 0
 	for i, r := range named {
 		rows, err := results.Rows(ctx, r)
+		if footnote.CodeOf(err) == footnote.NotFound {
+			return tool.Refusef("%s", footnote.MessageOf(err))
+		}
 		if err != nil {
 			return fmt.Errorf("read %s: %w", r.ID, err)
 		}

@@ -73,7 +73,7 @@ func (t runQuery) run(ctx context.Context, call tool.Call, in runInput) (tool.Ou
 	}
 	ctx = footnote.WithSource(ctx, name)
 	in.SQL = unfence(in.SQL)
-	result, sum, err := Run(ctx, src, in.SQL, t.Limits)
+	result, sum, err := Run(ctx, src, source.Query{SQL: in.SQL, Limits: t.Limits})
 	if err != nil {
 		return tool.Output{}, lookup.Failure(ctx, src, in.SQL, err)
 	}
@@ -82,12 +82,11 @@ func (t runQuery) run(ctx context.Context, call tool.Call, in runInput) (tool.Ou
 
 // Run runs one statement. All statements, from models and from people, reach a source through Run. A refusal by the
 // gate or the engine is a *source.Error.
-func Run(ctx context.Context, src source.Source, sql string,
-	limits source.Limits) (footnote.Result, source.Summary, error) {
-	if strings.TrimSpace(sql) == "" {
+func Run(ctx context.Context, src source.Source, q source.Query) (footnote.Result, source.Summary, error) {
+	if strings.TrimSpace(q.SQL) == "" {
 		return footnote.Result{}, source.Summary{}, source.Refusef("The SQL is empty. Send one SELECT statement.")
 	}
-	res, sum, err := source.Collect(ctx, src, source.Query{SQL: sql, Limits: limits})
+	res, sum, err := source.Collect(ctx, src, q)
 	res.Columns = footnote.DistinctColumns(res.Columns) // footnotes and charts refer to columns by name
 	return res, sum, err
 }

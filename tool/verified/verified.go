@@ -30,20 +30,24 @@ type Options struct {
 	Now    func() time.Time // default: time.Now
 }
 
-type input struct {
+// Input is the input of the tool.
+type Input struct {
 	Question   string            `json:"question,omitempty" jsonschema:"The user's question, word for word."`
 	Name       string            `json:"name,omitempty" jsonschema:"Instead of a question: the name of a verified query from an earlier reply."`
 	Parameters map[string]string `json:"parameters,omitempty" jsonschema:"With a name: a value for each parameter of the query."`
 }
 
+// Name is the name of the tool.
+const Name = "verified_query"
+
 var spec = tool.Spec{
-	Name: "verified_query", Label: "Looking for a verified query",
+	Name: Name, Label: "Looking for a verified query",
 	Description: "Answer a question with a query that this company has verified. Call it first, with the user's " +
 		"question word for word: a question that a verified query answers gets that query's rows, under an id such " +
 		"as \"r3\", to which footnotes and charts refer. For any other question it lists the nearest verified " +
 		"queries: run one by its name if it answers exactly what the user asks, or write your own statement. " +
 		"Readers see which rows are verified; do not say so yourself.",
-	InputSchema: schema.For[input](schema.Length("question", 0, maxInput), schema.Length("name", 0, 64)),
+	InputSchema: schema.For[Input](schema.Length("question", 0, maxInput), schema.Length("name", 0, 64)),
 	Side:        tool.Server, ReadOnly: true,
 }
 
@@ -60,23 +64,15 @@ func New(o Options) tool.Tool {
 
 type lookUp struct{ Options }
 
-func (t lookUp) run(ctx context.Context, call tool.Call, in input) (tool.Output, error) {
+func (t lookUp) run(ctx context.Context, call tool.Call, in Input) (tool.Output, error) {
 	caller := verified.Caller{Roles: call.Principal.Roles, Sources: call.Sources, Now: t.Now()}
 	queries := t.Queries()
-	var found verified.Match
-	switch {
-	case in.Name != "" && in.Question != "":
-		return tool.Fail("Give either the question or the name of a verified query."), nil
-	case in.Name != "":
-		var err error
-		if found, err = named(queries, caller, in); err != nil {
-			return tool.Output{}, err
-		}
-	default:
-		var ok bool
-		if found, ok = queries.Match(caller, in.Question); !ok {
-			return tool.Output{Content: nearest(queries, caller, in.Question)}, nil
-		}
+	found, near, err := Find(queries, caller, in)
+	if err != nil {
+		return tool.Output{}, err
+	}
+	if found.Query == nil {
+		return tool.Output{Content: near}, nil
 	}
 	out, err := t.query(ctx, call, found)
 	if err != nil {
@@ -86,6 +82,32 @@ func (t lookUp) run(ctx context.Context, call tool.Call, in input) (tool.Output,
 		out.Verified = found.Query.Verified(asked.Question)
 	}
 	return out, nil
+}
+
+// Find returns the query that an input means, with its arguments. If no query answers the question, the match is empty,
+// and near is a reply that lists the nearest ones. The error is for the model that made the call.
+func Find(queries *verified.Set, caller verified.Caller, in Input) (m verified.Match, near string, err error) {
+	switch {
+	case in.Name != "" && in.Question != "":
+		return m, "", tool.Refusef("Give either the question or the name of a verified query.")
+	case in.Name != "":
+		m, err = named(queries, caller, in)
+		return m, "", err
+	}
+	m, ok := queries.Match(caller, in.Question)
+	if !ok {
+		return verified.Match{}, nearest(queries, caller, in.Question), nil
+	}
+	return m, "", nil
+}
+
+// Statement returns the text of a query with its arguments in comments at its end, as results record it.
+func Statement(m verified.Match) string {
+	sql := m.Query.SQL
+	for i, p := range m.Query.Parameters {
+		sql += typed.BoundComment(i+1, p.Name, m.Args[i])
+	}
+	return sql
 }
 
 // question returns the user's newest message that was not rewound.
@@ -108,7 +130,7 @@ func question(call tool.Call) string {
 }
 
 // named returns the query that a call names, with its arguments.
-func named(queries *verified.Set, caller verified.Caller, in input) (verified.Match, error) {
+func named(queries *verified.Set, caller verified.Caller, in Input) (verified.Match, error) {
 	q, ok := queries.Find(caller, in.Name)
 	if !ok {
 		return verified.Match{}, tool.Refusef("There is no verified query named %.64q.", in.Name)
@@ -160,10 +182,7 @@ func nearest(queries *verified.Set, caller verified.Caller, question string) str
 			if list[i].Parameters == nil {
 				list[i].Parameters = map[string]string{}
 			}
-			list[i].Parameters[p.Name] = p.Type
-			if p.Type == verified.OneOf {
-				list[i].Parameters[p.Name] += " " + strings.Join(p.Values, ", ")
-			}
+			list[i].Parameters[p.Name] = p.Describe()
 		}
 	}
 	return string(reply.JSON(struct {
@@ -193,12 +212,8 @@ func (t lookUp) query(ctx context.Context, call tool.Call, m verified.Match) (to
 		cut = fmt.Sprintf("Reading stopped at the limit of %s after %d rows. Totals over these rows would be wrong.",
 			sum.Limit, len(result.Rows))
 	}
-	sql := q.SQL
-	for i, p := range q.Parameters {
-		sql += typed.BoundComment(i+1, p.Name, m.Args[i])
-	}
 	return tool.Output{
 		Content: reply.Table{ID: call.ResultID, Result: result, Cut: cut}.JSON(),
-		Rows:    &result, Source: name, SQL: sql,
+		Rows:    &result, Source: name, SQL: Statement(m),
 	}, nil
 }

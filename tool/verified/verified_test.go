@@ -98,7 +98,7 @@ func TestExactQuestion(t *testing.T) {
 		t.Errorf("%+v", out)
 	}
 	want := footnote.Verified{
-		Query: "orders_in_month", Question: "Orders in 2026-03", By: "Ann", On: "2026-11-02",
+		Query: "orders_in_month", Question: "Orders in March 2026", By: "Ann", On: "2026-11-02",
 		Digest: footnote.DigestOf([]byte(sql)),
 	}
 	if out.Verified == nil || *out.Verified != want {

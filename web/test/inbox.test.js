@@ -7,7 +7,7 @@ import { after, before, test } from "node:test";
 import { close, desktop, open, phone, serve } from "./harness.js";
 import { clean, inBoth, reach } from "./look.js";
 
-const keys = { ada: "key-of-ada-0123456789", bob: "key-of-bob-0123456789" };
+const keys = { ada: "key-of-ada-0123456789", bob: "key-of-bob-0123456789", cem: "key-of-cem-0123456789" };
 let server;
 
 const post = async (address, body) => {
@@ -44,7 +44,7 @@ const complain = async (text, words) => {
 before(async () => {
   const file = path.join(await mkdtemp(path.join(tmpdir(), "footnote-web-")), "footnote.yaml");
   const key = (user, roles = []) => ({ key: keys[user], org: "acme", user, roles });
-  await writeFile(file, JSON.stringify({ api_keys: [key("ada", ["admin"]), key("bob")] }));
+  await writeFile(file, JSON.stringify({ api_keys: [key("ada", ["admin"]), key("bob"), key("cem", ["admin"])] }));
   server = await serve({ args: ["demo", "--config", file] });
   await complain("How many orders are there?", "The cancelled ones do not count.");
   await complain("revenue by category", "");
@@ -102,4 +102,55 @@ test("others are refused", async () => {
   await p.getByRole("menuitem", { name: "Usage and settings" }).waitFor();
   assert.equal(await p.getByRole("menuitem", { name: "Answers to check" }).count(), 0);
   await p.done();
+});
+
+test("a corrected query becomes a verified one, once a second administrator approves it", async () => {
+  const p = await open(`${server.url}/inbox`, { viewport: desktop, allow: [/401/, /400/] });
+  await signIn(p, "ada");
+  const item = p.getByRole("list", { name: "Answers to check" }).locator("> li").nth(1);
+  await item.getByRole("button", { name: "Correct the query" }).click();
+  const form = p.getByRole("form", { name: "Correct the query" });
+  await form.getByLabel("Query on shop").fill("SELECT count(*) AS orders FROM order");
+  await form.getByRole("button", { name: "Run" }).click();
+  await form.getByRole("alert").waitFor();
+  assert.equal(await form.getByRole("button", { name: "Suggest as verified" }).isEnabled(), false);
+  await form.getByLabel("Query on shop").fill("SELECT count(*) AS orders FROM orders WHERE status <> 'cancelled'");
+  await form.getByLabel("Other wordings").fill("Number of orders that count");
+  await form.getByRole("button", { name: "Run" }).click();
+  await form.getByRole("table", { name: "Rows of the corrected query" }).waitFor();
+  await form.getByText("Its test fails with the answer that was given").waitFor();
+  for (const [width, viewport] of Object.entries({ 1440: desktop, 390: phone })) {
+    await p.setViewportSize(viewport);
+    await form.scrollIntoViewIfNeeded();
+    await inBoth(p, "correct", width);
+    await clean(p, `correct-${width}`);
+  }
+  await p.setViewportSize(desktop);
+  await form.getByRole("button", { name: "Suggest as verified" }).click();
+  const proposals = p.getByRole("region", { name: "Proposals" });
+  await proposals.getByText("another administrator must decide about it").waitFor();
+  assert.equal(await proposals.getByRole("button", { name: "Approve" }).count(), 0);
+  await p.done();
+
+  const c = await open(`${server.url}/inbox`, { viewport: desktop, allow: [/401/] });
+  await signIn(c, "cem");
+  const theirs = c.getByRole("region", { name: "Proposals" });
+  await theirs.getByRole("button", { name: "Approve" }).waitFor();
+  for (const [width, viewport] of Object.entries({ 1440: desktop, 390: phone })) {
+    await c.setViewportSize(viewport);
+    await inBoth(c, "proposals", width);
+    await clean(c, `proposals-${width}`);
+  }
+  await theirs.getByLabel("Reason").fill("Agreed with sales.");
+  await theirs.getByRole("button", { name: "Approve" }).click();
+  await theirs.getByText("Approved by cem").waitFor();
+  assert.equal(await theirs.getByText("Download the patch").count(), 0);
+  await c.goto(server.url);
+  await c.getByRole("textbox", { name: /question/i }).fill("number of orders that count");
+  await c.keyboard.press("Enter");
+  await c
+    .getByText(/Verified by ada/i)
+    .first()
+    .waitFor();
+  await c.done();
 });

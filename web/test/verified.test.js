@@ -16,7 +16,7 @@ for (const [width, viewport] of Object.entries({ 1440: desktop, 390: phone })) {
     const p = await open(server.url, { viewport });
     await ask(p, "net revenue in march 2026?");
     const answer = p.getByRole("article").last();
-    await answer.getByText("“Net revenue in 2026-03”: verified by Ann on 2 November 2026").waitFor();
+    await answer.getByText("“Net revenue in March 2026”: verified by Ann on 2 November 2026").waitFor();
     await inBoth(p, "verified", width);
     await answer.locator("button.note").first().click();
     await p.getByRole("dialog").getByText("verified by Ann on 2 November 2026").waitFor();

@@ -14,6 +14,7 @@ import (
 
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/internal/reply"
+	"github.com/footnotehq/footnote/market"
 	"github.com/footnotehq/footnote/market/board"
 	core "github.com/footnotehq/footnote/market/drawing"
 	"github.com/footnotehq/footnote/tool"
@@ -25,6 +26,9 @@ type Options struct {
 	// Bar returns the start, in unix seconds, of the newest bar that begins at or before a time. If Bar is nil,
 	// anchors stay where they are.
 	Bar func(ctx context.Context, symbol, timeframe string, at int64) (int64, error)
+	// Candles returns the candles that begin some days before a time or later. If Candles is nil, it is not known which
+	// lines closes have crossed.
+	Candles func(ctx context.Context, symbol, timeframe string, from int64) ([]market.Candle, error)
 }
 
 // New returns the fourteen tools that the page runs and the one that reads the drawings.
@@ -32,7 +36,7 @@ func New(o Options) []tool.Tool {
 	var tools []tool.Tool
 	for _, s := range specs() {
 		if s.Name == getDrawings {
-			tools = append(tools, &list{s, o.Boards})
+			tools = append(tools, &list{s, o.Boards, o.Candles})
 		} else {
 			tools = append(tools, &draw{tool.OnPage(s), o})
 		}

@@ -3,12 +3,14 @@ package drawing
 import (
 	"context"
 	"encoding/json"
+	"math"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/internal/reply"
+	"github.com/footnotehq/footnote/market"
 	"github.com/footnotehq/footnote/market/board"
 	core "github.com/footnotehq/footnote/market/drawing"
 	"github.com/footnotehq/footnote/market/internal/cell"
@@ -30,6 +32,8 @@ const source = "drawings"
 type list struct {
 	spec   tool.Spec
 	boards *board.Boards
+	// candles is nil without a market.
+	candles func(ctx context.Context, symbol, timeframe string, from int64) ([]market.Candle, error)
 }
 
 func (l *list) Spec() tool.Spec { return l.spec }
@@ -75,7 +79,11 @@ func (l *list) read(ctx context.Context, call tool.Call) (tool.Output, error) {
 	if err != nil {
 		return tool.Output{}, err
 	}
-	res := table(shown)
+	crossings, err := l.crossings(ctx, at, shown)
+	if err != nil {
+		facts["crossed"] = "not known: " + footnote.MessageOf(err)
+	}
+	res := table(shown, crossings)
 	facts["table"] = json.RawMessage(reply.Table{ID: call.ResultID, Result: res, Rows: pageSize}.JSON())
 	return tool.Output{
 		Content: string(reply.JSON(facts)), Rows: &res, Source: source,
@@ -142,10 +150,11 @@ func (l *list) oneDrawing(ctx context.Context, p footnote.Principal, v board.Vie
 func oneLine(data json.RawMessage) json.RawMessage { return json.RawMessage(core.Line(string(data))) }
 
 // table returns drawings as rows of a result, so that footnotes can cite their numbers.
-func table(drawings []core.Drawing) (res footnote.Result) {
+func table(drawings []core.Drawing, crossings map[string]core.Crossing) (res footnote.Result) {
 	res.Columns = cell.Columns("id text, type text, label text, text text, time timestamp, price number, " +
 		"time_2 timestamp, price_2 number, entry number, take_profit number, stop_loss number, reward_risk number, " +
-		"status text, timeframe text, shown_on text, importance text, tags text, hidden boolean, locked boolean, " +
+		"status text, crossed_closes integer, crossed_side text, crossed_since timestamp, " +
+		"timeframe text, shown_on text, importance text, tags text, hidden boolean, locked boolean, " +
 		"version integer, drawn_by text, changed_by text, changed_at timestamp, notes text")
 	for i := range drawings {
 		d := &drawings[i]
@@ -156,12 +165,53 @@ func table(drawings []core.Drawing) (res footnote.Result) {
 			reward = d.RiskReward
 		}
 		row = append(row, cell.Known(d.Entry), cell.Known(d.TakeProfit), cell.Known(d.StopLoss), reward,
-			cell.Set(d.Status), d.Timeframe, cell.Set(strings.Join(d.Visibility, ", ")), cell.Set(d.Importance),
+			cell.Set(d.Status))
+		row = append(row, crossed(crossings, d.ID)...)
+		row = append(row, d.Timeframe, cell.Set(strings.Join(d.Visibility, ", ")), cell.Set(d.Importance),
 			cell.Set(core.Line(strings.Join(d.Tags, ", "))), d.Hidden, d.Locked, d.Version, cell.Set(d.Created.By),
 			cell.Set(d.Changed.By), cell.Time(d.Changed.At), cell.Set(core.Clip(core.Line(d.Notes), maxNotes)))
 		res.Rows = append(res.Rows, row)
 	}
 	return res
+}
+
+// crossings returns the crossings of lines, by id, on the timeframe of the chart.
+func (l *list) crossings(ctx context.Context, at Chart, drawings []core.Drawing) (map[string]core.Crossing, error) {
+	from := int64(math.MaxInt64)
+	for i := range drawings {
+		if d := &drawings[i]; d.IsLine() {
+			from = min(from, d.Placed.Unix())
+			for _, a := range d.Anchors {
+				from = min(from, a.Time)
+			}
+		}
+	}
+	if l.candles == nil || from == math.MaxInt64 {
+		return nil, nil
+	}
+	candles, err := l.candles(ctx, at.Symbol, at.Timeframe, from)
+	if err != nil {
+		return nil, err
+	}
+	found := map[string]core.Crossing{}
+	for i := range drawings {
+		if c, ok := core.Crossed(&drawings[i], market.Timeframe(at.Timeframe), candles, time.Now()); ok {
+			found[drawings[i].ID] = c
+		}
+	}
+	return found, nil
+}
+
+// crossed returns the cells of a crossing. They are empty if it is not known.
+func crossed(all map[string]core.Crossing, id string) []any {
+	c, known := all[id]
+	switch {
+	case !known:
+		return []any{nil, nil, nil}
+	case c.Closes == 0:
+		return []any{int64(0), nil, nil}
+	}
+	return []any{int64(c.Closes), map[bool]string{true: "above", false: "below"}[c.Above], cell.Time(c.First)}
 }
 
 // places returns the times and prices of both anchors, or the price of a level.

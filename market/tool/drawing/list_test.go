@@ -1,13 +1,18 @@
 package drawing_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/agent/agenttest"
+	"github.com/footnotehq/footnote/market"
+	"github.com/footnotehq/footnote/market/board"
 	core "github.com/footnotehq/footnote/market/drawing"
 	"github.com/footnotehq/footnote/market/tool/drawing"
 	"github.com/footnotehq/footnote/tool"
@@ -134,6 +139,54 @@ func TestListPages(t *testing.T) {
 	mine := r.view().Drawings[0].ID
 	if _, out := r.ask(bob, `{"drawingId":"`+mine+`"}`); !out.IsError || strings.Contains(out.Content, "1.06") {
 		t.Errorf("another user reads %.300s", out.Content)
+	}
+}
+
+// TestListSaysWhichLinesWereCrossed checks the cells about lines that closes have crossed, also those that are empty.
+func TestListSaysWhichLinesWereCrossed(t *testing.T) { synctest.Test(t, listCrossed) }
+
+func listCrossed(t *testing.T) {
+	r := newRig(t, agenttest.Script())
+	r.boards = board.New(board.Options{Log: r.log}) // accepts any time
+	start := time.Now().UTC().Truncate(time.Hour)
+	var fault error
+	r.tools = drawing.New(drawing.Options{Boards: r.boards, Candles: func(_ context.Context, symbol, timeframe string,
+		from int64) (list []market.Candle, err error) {
+		if symbol != "EURUSD" || timeframe != "1h" || from != start.Unix() {
+			t.Errorf("candles of %s, %s, from %d", symbol, timeframe, from)
+		}
+		for i, c := range []float64{1.1, 1.12, 1.09, 1.08, 1.13} { // the lines are placed during the second one
+			list = append(list, market.Candle{Time: start.Add(time.Duration(i-1) * time.Hour), Close: c})
+		}
+		return list, fault
+	}})
+	for _, d := range []core.Drawing{
+		{Type: core.Text, Text: "no line", Anchors: []core.Anchor{{Time: start.Unix(), Price: 1.1}}},
+		{Type: core.HorizontalLine, Price: new(1.06), Anchors: []core.Anchor{}},
+		{Type: core.HorizontalRay, Anchors: []core.Anchor{{Time: start.Unix(), Price: 1.095}}},
+	} {
+		d.Symbol, d.Timeframe = "EURUSD", "1h"
+		if _, err := r.boards.Put(t.Context(), alice, d, 0, core.Cause{By: core.Human}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	time.Sleep(5 * time.Hour)
+	read := func() (cells, content string) {
+		answer, out := r.ask(alice, `{}`)
+		for row := range answer.Table.Rows {
+			cells += fmt.Sprintln(answer.cell(row, "type"), answer.cell(row, "crossed_closes"),
+				answer.cell(row, "crossed_side"), answer.cell(row, "crossed_since"))
+		}
+		return cells, out.Content
+	}
+	since := start.Add(time.Hour).Format(time.RFC3339)
+	want := "horizontal_ray 2 below " + since + "\nhorizontal_line 0 <nil> <nil>\ntext <nil> <nil> <nil>\n"
+	if got, _ := read(); got != want {
+		t.Errorf("the cells are\n%swant\n%s", got, want)
+	}
+	fault = footnote.Errorf(footnote.MarketUnavailable, "The market database is down.")
+	if got, content := read(); strings.Contains(got, since) || !strings.Contains(content, "market database is down") {
+		t.Errorf("without the market: %s", content)
 	}
 }
 

@@ -107,6 +107,21 @@ func (p *Prices) Bar(ctx context.Context, symbol, timeframe string, at int64) (i
 	return candles[0].Time.Unix(), nil
 }
 
+// Limits of Candles.
+const (
+	maxCounted = 20_000
+	daysBefore = 10 // so that there is a candle before the time, whatever the holidays
+)
+
+// Candles returns the newest candles that begin some days before a time or later.
+func (p *Prices) Candles(ctx context.Context, symbol, timeframe string, from int64) ([]market.Candle, error) {
+	tf := market.Timeframe(timeframe)
+	return p.market.Candles(ctx, market.CandleQuery{
+		Symbol: symbol, Timeframe: tf, From: time.Unix(from, 0).Add(-max(2*tf.Length(), daysBefore*aDay)),
+		Limit: maxCounted,
+	})
+}
+
 const (
 	rangeBars    = 50
 	maxEvents    = 12

@@ -16,3 +16,8 @@ CREATE VIEW roster AS SELECT id, name, team FROM staff
 {only}CREATE VIEW paid_twice AS SELECT id, wage * 2 AS double_wage FROM paid
 {only}CREATE TABLE dossiers (id INTEGER, remark VARCHAR(40))
 {only}INSERT INTO dossiers VALUES (1, 'canary-dossier')
+{only}CREATE TABLE pay_old (id INTEGER, remark VARCHAR(40))
+{only}INSERT INTO pay_old VALUES (1, 'canary-old')
+{only}CREATE TABLE unlisted (id INTEGER, remark VARCHAR(40))
+{only}INSERT INTO unlisted VALUES (1, 'canary-unlisted')
+{only}CREATE VIEW rumours AS SELECT remark FROM unlisted

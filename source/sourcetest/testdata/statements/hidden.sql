@@ -283,3 +283,21 @@ SELECT salary FROM temp.staff
 WITH staff AS (SELECT name FROM staff WHERE id = 1) SELECT * FROM staff
 ==== renamed columns that are visible
 SELECT b FROM (SELECT * FROM staff WHERE id = 1) AS s(a, b, c, d)
+
+==== a table that a pattern hides
+SELECT * FROM pay_old
+
+==== a table that a pattern hides, in capitals
+SELECT count(*) FROM PAY_OLD
+
+==== a table that a pattern hides, in a subquery
+SELECT name FROM staff WHERE id IN (SELECT id FROM pay_old)
+
+==== a table that no pattern names
+SELECT * FROM unlisted
+
+==== a table that no pattern names, joined
+SELECT s.name FROM staff s JOIN unlisted u ON u.id = s.id
+
+==== a view of a table that no pattern names
+SELECT * FROM rumours

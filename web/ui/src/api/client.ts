@@ -192,9 +192,74 @@ export interface InboxItem {
   question?: string;
   answer: string;
   flagged: { text: string; reason?: string }[];
-  results: { id: string; source?: string; sql: string }[];
+  results: { id: string; source?: string; sql: string; draft?: Draft }[];
   rated_bad: boolean;
   words?: string;
+}
+
+/** A verified query that an administrator writes for the answer of a conversation. */
+export interface Draft {
+  conversation: string;
+  seq: number;
+  name: string;
+  question: string;
+  paraphrases: string[];
+  parameters: string[];
+  source: string;
+  sql: string;
+}
+
+/** What a draft would become, with the rows of its statement. */
+export interface CheckedDraft {
+  result: QueryAnswer["result"];
+  query: string;
+  test: string;
+  fails: string;
+  warnings: string[];
+}
+
+/** A suggested verified query, which another administrator approves or declines. */
+export interface Proposal {
+  id: number;
+  state: "open" | "approved" | "declined";
+  name: string;
+  source: string;
+  by: string;
+  time: string;
+  conversation: string;
+  seq: number;
+  query: string;
+  test: string;
+  fails: string;
+  warnings: string[];
+  blocked?: string;
+  reviewed_by?: string;
+  decided?: string;
+  words?: string;
+  written: boolean;
+  unsaved?: string;
+}
+
+/** A run of a suite of tests of answers. */
+export interface TestRun {
+  time: string;
+  suite: string;
+  mode: "planner" | "recordings" | "live";
+  model: string;
+  context?: string;
+  ms: number;
+  scheduled?: boolean;
+  by?: string;
+  tests: Record<string, "passed" | "failed" | "stale" | "broken">;
+  reasons?: Record<string, string[]>; // of those that did not pass
+}
+
+export interface Suite {
+  name: string;
+  tests: string[];
+  modes: ("planner" | "recordings")[];
+  runs: TestRun[]; // newest first
+  fault?: string;
 }
 
 interface Ticket {
@@ -352,10 +417,21 @@ async function json<T>(path: string, call?: Call): Promise<T> {
 const enc = encodeURIComponent;
 const conversationPath = (id: string) => `/api/conversations/${enc(id)}`;
 
+/** What a program asks for that wants to act for the person. */
+export interface ConsentRequest {
+  client: { name?: string; host?: string };
+  to: string;
+  /** Where the page goes at once, because the program asks in a wrong way. */
+  redirect?: string;
+}
+
 export const api = {
   session: (signal?: AbortSignal) => json<Session>("/api/session", { signal, timeout: 10_000 }),
   signIn: (key: string) => request("/api/session", { method: "POST", body: { key } }),
   signOut: () => request("/api/session", { method: "DELETE" }),
+  consentRequest: (search: string) => json<ConsentRequest>(`/api/consent${search}`),
+  decideConsent: (search: string, allow: boolean) =>
+    json<{ redirect: string }>("/api/consent", { method: "POST", body: { query: search.slice(1), allow } }),
 
   conversations: (q = "", before = "", signal?: AbortSignal) =>
     json<{ conversations: ConversationHead[]; next?: string }>(
@@ -478,6 +554,19 @@ export const api = {
     json<{ items: InboxItem[]; next?: string; incomplete?: boolean }>(
       `/api/inbox${before ? `?before=${enc(before)}` : ""}`,
     ),
+  proposals: () => json<{ proposals: Proposal[] }>("/api/proposals"),
+  /** Runs the statement of a draft, and unless it is only checked, suggests it as a verified query. */
+  propose: (draft: Draft, check: boolean) =>
+    json<CheckedDraft>("/api/proposals", { method: "POST", body: { draft, check } }),
+  review: (id: number, approve: boolean, words: string) =>
+    json<{ proposal: Proposal }>(`/api/proposals/${id}/review`, {
+      method: "POST",
+      body: { approve, ...(words ? { words } : {}) },
+    }),
+  patchUrl: (id: number) => `/api/proposals/${id}/patch`,
+  tests: () => json<{ suites: Suite[] }>("/api/tests"),
+  runTests: (suite: string, mode: "planner" | "recordings") =>
+    json<{ run: TestRun }>("/api/tests/runs", { method: "POST", body: { suite, mode }, timeout: 330_000 }),
   generateSQL: (question: string, source: string) =>
     json<{ sql: string; dialect: string }>("/api/generate-sql", { method: "POST", body: { question, source } }),
 };

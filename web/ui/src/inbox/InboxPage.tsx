@@ -4,6 +4,8 @@ import { count, listTime, plural } from "../lib/format";
 import { Sql } from "../panes/Sql";
 import { Prose } from "../thread/Answer";
 import { Button } from "../ui/Button";
+import { Correct } from "./Correct";
+import { Proposals } from "./Proposals";
 
 /** The answers that people rated as bad, or that have numbers without a footnote. Only for administrators. */
 export default function InboxPage({ org, admin }: { org: string; admin: boolean }) {
@@ -16,7 +18,7 @@ export default function InboxPage({ org, admin }: { org: string; admin: boolean 
       <div className="mx-auto w-full max-w-page px-5 pt-4 pb-12">
         <h1 className="font-serif text-2xl font-medium tracking-tight">Answers to check</h1>
         {admin ? (
-          <Items org={org} />
+          <Lists org={org} />
         ) : (
           <p role="alert" className="mt-1 max-w-thread text-ink-soft">
             Only administrators can see the answers that others got.
@@ -27,7 +29,18 @@ export default function InboxPage({ org, admin }: { org: string; admin: boolean 
   );
 }
 
-function Items({ org }: { org: string }) {
+/** The proposals and the answers. A new proposal reloads the list of proposals. */
+function Lists({ org }: { org: string }) {
+  const [proposed, setProposed] = useState(0);
+  return (
+    <>
+      <Proposals key={proposed} />
+      <Items org={org} onProposed={() => setProposed((n) => n + 1)} />
+    </>
+  );
+}
+
+function Items({ org, onProposed }: { org: string; onProposed: () => void }) {
   const [items, setItems] = useState<InboxItem[]>();
   const [next, setNext] = useState<string>();
   const [incomplete, setIncomplete] = useState(false);
@@ -61,7 +74,7 @@ function Items({ org }: { org: string }) {
       )}
       <ol className="mt-6" aria-label="Answers to check" aria-busy={busy}>
         {items?.map((item) => (
-          <Item key={`${item.conversation} ${item.seq}`} item={item} />
+          <Item key={`${item.conversation} ${item.seq}`} item={item} onProposed={onProposed} />
         ))}
       </ol>
       {items?.length === 0 && <p className="text-sm text-ink-quiet">There are none.</p>}
@@ -84,8 +97,9 @@ function Items({ org }: { org: string }) {
   );
 }
 
-function Item({ item }: { item: InboxItem }) {
+function Item({ item, onProposed }: { item: InboxItem; onProposed: () => void }) {
   const n = item.flagged.length;
+  const draft = item.results.findLast((r) => r.draft)?.draft;
   return (
     <li className="border-b py-4">
       <h2 dir="auto" className="text-left font-medium wrap-anywhere">
@@ -125,6 +139,7 @@ function Item({ item }: { item: InboxItem }) {
           ))}
         </details>
       )}
+      {draft && <Correct draft={draft} onProposed={onProposed} />}
     </li>
   );
 }

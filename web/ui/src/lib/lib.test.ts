@@ -26,12 +26,13 @@ test("parse reverses href", () => {
     { page: ["chart", "EUR/USD", "4h"], conversation: "conv_1" },
     { usage: true },
     { inbox: true },
+    { tests: true },
   ] as const) {
     expect(parse(href(r))).toEqual(r);
   }
   expect(parse("/c/conv_1/r2?view=nonsense")).toEqual({ conversation: "conv_1", result: "r2" });
   expect(parse("/c/%E0%A4%A")).toEqual({ conversation: "%E0%A4%A" });
-  for (const path of ["/elsewhere/", "/c", "/c/conv_1/r2/more", "/usage/more", "/inbox/1"])
+  for (const path of ["/elsewhere/", "/c", "/c/conv_1/r2/more", "/usage/more", "/inbox/1", "/tests/1"])
     expect(parse(path)).toEqual({ page: path.split("/").filter(Boolean) });
 });
 

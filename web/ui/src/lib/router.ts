@@ -1,7 +1,7 @@
 // The addresses of the app: / is a new question, /c/{id} a conversation, /c/{id}/{result} one of its results. The
-// query says what the right pane shows: ?view=sql. /usage shows administrators everyone's usage, /inbox the answers
-// that they should check. Every other address is the page of a module, or leads nowhere; ?talk= names the conversation
-// beside a module's page.
+// query says what the right pane shows: ?view=sql. For administrators, /usage shows everyone's usage, /inbox the answers
+// that they should check, and /tests the tests of answers. Every other address is the page of a module, or leads
+// nowhere; ?talk= names the conversation beside a module's page.
 import { useSyncExternalStore, type MouseEvent } from "react";
 
 export const views = ["chart", "table", "sql", "trace", "data", "files"] as const;
@@ -19,6 +19,8 @@ export interface Route {
   usage?: boolean;
   /** The page with the answers to check, for administrators. */
   inbox?: boolean;
+  /** The page with the tests of answers, for administrators. */
+  tests?: boolean;
 }
 
 export function parse(url: string): Route {
@@ -31,6 +33,8 @@ export function parse(url: string): Route {
     route.usage = true;
   } else if (segments[0] === "inbox" && segments.length === 1) {
     route.inbox = true;
+  } else if (segments[0] === "tests" && segments.length === 1) {
+    route.tests = true;
   } else if (segments.length) {
     route.page = segments;
     const talk = searchParams.get("talk");
@@ -61,6 +65,7 @@ export function href(r: Route): string {
   }
   if (r.usage) path = "/usage";
   if (r.inbox) path = "/inbox";
+  if (r.tests) path = "/tests";
   if (r.view) query.set("view", r.view);
   if (r.at) query.set("at", r.at);
   const q = query.toString();

@@ -58,7 +58,7 @@ export function Board({ info, symbols, timeframe, at, chatKnown }: Props) {
   const onKey = useChartKeys({ parts, doc, timeframe, tool: chosen.tool, id: chosen.id, actions });
   const reveal = useReveal(doc, parts, interaction, chat, (time, t) => void place.show(parts, { around: time }, t));
   const { side } = usePrefs();
-  const crossings = useCrossings(parts?.feed, state.drawings, state.trail);
+  const crossings = useCrossings(parts?.feed, state.drawings);
 
   const chatPanel = chatKnown && (
     <Boundary>

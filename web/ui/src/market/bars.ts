@@ -30,6 +30,13 @@ export function barStart(t: number, timeframe: Timeframe): number {
   return Math.floor(t / lengths[timeframe]) * lengths[timeframe];
 }
 
+/** Returns the end of the bar that starts at a time. */
+export function barEnd(start: number, timeframe: Timeframe): number {
+  if (timeframe !== "1M") return start + lengths[timeframe];
+  const d = new Date(start * 1000);
+  return Date.UTC(d.getUTCFullYear(), d.getUTCMonth() + 1, 1) / 1000;
+}
+
 const none: Columns = { time: [], open: [], high: [], low: [], close: [], volume: [] };
 const names = ["time", "open", "high", "low", "close", "volume"] as const;
 

@@ -2,10 +2,10 @@
 // other.
 import { useMemo, useSyncExternalStore } from "react";
 import { plural } from "../lib/format";
-import { lengths, type Bars } from "./bars";
+import { barEnd, type Bars } from "./bars";
 import type { Feed } from "./feed";
-import { seconds, type Change, type Drawing } from "./types";
-import { moving, when } from "./words";
+import { seconds, type Drawing } from "./types";
+import { when } from "./words";
 
 export interface Crossing {
   above: boolean; // the side on which the closes are
@@ -14,18 +14,20 @@ export interface Crossing {
 }
 
 /** Returns the closes that lie on the other side of a line than the last close before it was put there. Undefined if
- *  there are none, or if the bars do not reach back to that time. */
-export function crossing(d: Drawing, bars: Bars, placed: number, now: number): Crossing | undefined {
+ *  there are none, or if the bars do not reach back to that time. The server computes the same, with the same test
+ *  cases. */
+export function crossing(d: Drawing, bars: Bars, now: number): Crossing | undefined {
   const price = priceAt(d, bars);
   const { time, close } = bars.columns;
-  const step = lengths[bars.timeframe];
-  if (!price || !time.length || placed < time[0]! + step) return undefined;
+  const end = (i: number) => barEnd(time[i]!, bars.timeframe);
+  const placed = seconds(d.placed);
+  if (!price || !time.length || !(placed >= end(0))) return undefined;
   let found: Crossing | undefined;
-  let side = 0; // of the line, before
-  for (let i = 0; i < time.length && time[i]! + step <= now; i++) {
+  let side = 0; // of the closes before
+  for (let i = 0; i < time.length && end(i) <= now; i++) {
     const gap = Math.sign(close[i]! - price(i));
     if (Number.isNaN(gap)) continue; // the line is not there
-    if (time[i]! + step <= placed || !side) side = gap || side;
+    if (end(i) <= placed || !side) side = gap || side;
     else if (gap === -side) {
       found ??= { above: gap > 0, closes: 0, first: time[i]! };
       found.closes++;
@@ -42,21 +44,12 @@ function priceAt(d: Drawing, bars: Bars): ((i: number) => number) | undefined {
     const from = bars.index(a.time);
     return (i) => (i < from ? NaN : a.price);
   }
-  if (d.type !== "trendline" || !a || !b) return undefined;
+  if (d.type !== "trendline" || !a || !b || Math.min(a.time, b.time) < bars.columns.time[0]!) return undefined;
   const [x, y] = [bars.index(a.time), bars.index(b.time)];
   if (x === y) return undefined;
   const [from, to] = d.extend === "extended" ? [-Infinity, Infinity] : [Math.min(x, y), Math.max(x, y)];
   const end = d.extend === "ray" ? Infinity : to;
   return (i) => (i < from || i > end ? NaN : a.price + ((b.price - a.price) * (i - x)) / (y - x));
-}
-
-/** Returns when a drawing got its place, in Unix seconds. */
-export function placedAt(d: Drawing, trail: readonly Change[]): number {
-  const placing = trail.find(
-    (c) =>
-      c.drawing === d.id && (c.action !== "update" || Object.keys(c.changes ?? {}).some((k) => moving.includes(k))),
-  );
-  return seconds(placing?.at ?? d.changed?.at ?? d.created?.at);
 }
 
 export function crossingWords({ above, closes, first }: Crossing): string {
@@ -69,22 +62,18 @@ export function crossingWords({ above, closes, first }: Crossing): string {
 export type Crossings = ReadonlyMap<string, Crossing>;
 
 /** Returns the crossings of drawings by id. They are computed again with each new bar, but not with each price. */
-export function useCrossings(
-  feed: Feed | undefined,
-  drawings: readonly Drawing[],
-  trail: readonly Change[],
-): Crossings {
+export function useCrossings(feed: Feed | undefined, drawings: readonly Drawing[]): Crossings {
   const loaded = useSyncExternalStore(feed?.bars.subscribe ?? never, () => extent(feed?.bars.get()));
   return useMemo(() => {
     const found = new Map<string, Crossing>();
     const bars = feed?.bars.get();
     if (!bars || !loaded) return found;
     for (const d of drawings) {
-      const c = crossing(d, bars, placedAt(d, trail), Date.now() / 1000);
+      const c = crossing(d, bars, Date.now() / 1000);
       if (c) found.set(d.id, c);
     }
     return found;
-  }, [feed, loaded, drawings, trail]);
+  }, [feed, loaded, drawings]);
 }
 
 const never = () => () => {};

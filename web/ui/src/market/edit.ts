@@ -156,6 +156,7 @@ export function copied(
     version: _v,
     created: _c,
     changed: _g,
+    placed: _p,
     riskReward: _r,
     ...rest
   } = moved(d, undefined, bars, by, digits);
@@ -183,7 +184,7 @@ export function snapped(bar: Bar | undefined, price: number, reach: number): num
 
 /** Returns the fields of a drawing to send, without those that the server sets. */
 export function toSend(d: Drawing): Partial<Drawing> {
-  const { version: _v, created: _c, changed: _g, riskReward: _r, ...rest } = d;
+  const { version: _v, created: _c, changed: _g, placed: _p, riskReward: _r, ...rest } = d;
   if (rest.id.startsWith(temporaryPrefix)) return (({ id: _, ...noId }) => noId)(rest);
   return rest;
 }

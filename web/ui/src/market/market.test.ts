@@ -1,11 +1,12 @@
 import { afterEach, expect, test, vi } from "vitest";
 import { Bars, barStart } from "./bars";
-import { crossing, crossingWords, placedAt } from "./crossed";
+import crossed from "../../../../market/drawing/testdata/crossed.json";
+import { crossing, crossingWords } from "./crossed";
 import { Doc } from "./doc";
 import { copied, created, moved, toSend, snapped, tools, visible } from "./edit";
 import { rangesOf } from "./ranges";
 import { edgePoint, distance, handleAt, pricesOf, riskReward, shapeOf, type Scale } from "./shape";
-import type { Change, Columns, Drawing } from "./types";
+import type { Change, Columns, Drawing, Timeframe } from "./types";
 import { describe, diffs, headline } from "./words";
 
 const hour = 3600;
@@ -451,37 +452,25 @@ test("a position shows its label, and all labels if it is selected", () => {
   expect(handles.every((h) => Math.abs(h.y - (heading as { at: { y: number } }).at.y) > 8)).toBe(true);
 });
 
-test("a line is crossed once a close is on its other side", () => {
-  const times = [0, 1, 2, 3, 4, 5].map((i) => friday + i * hour);
+test.each(crossed)("closes that have crossed: $name", (c) => {
+  const start = Date.UTC(2026, 0, 1) / 1000;
+  const at = (h: number) => start + h * hour;
   const closes = [1.1, 1.1, 0.9, 1.2, 0.8, 0.7];
-  const list = new Bars("1h", { ...columns(times), close: closes });
-  const line: Drawing = { id: "a", type: "horizontal_line", symbol: "EURUSD", price: 1 };
-  const placed = friday + 2 * hour; // after the second close
-  expect(crossing(line, list, placed, friday + 6 * hour)).toEqual({ above: false, closes: 3, first: times[2] });
-  expect(crossing(line, list, placed, friday + 5.5 * hour)?.closes).toBe(2); // the last bar is not over
-  expect(crossing({ ...line, price: 0.5 }, list, placed, friday + 6 * hour)).toBeUndefined();
-  expect(crossing(line, list, friday, friday + 6 * hour)).toBeUndefined(); // the bars do not reach back
-  const anchors = [
-    { time: times[0]!, price: 1.3 },
-    { time: times[3]!, price: 1.15 },
-  ];
-  const trend: Drawing = { id: "b", type: "trendline", symbol: "EURUSD", anchors };
-  expect(crossing(trend, list, placed, friday + 6 * hour)).toEqual({ above: true, closes: 1, first: times[3] });
-  const falling = anchors.map((a) => ({ ...a, price: 2.15 - a.price }));
-  const ray: Drawing = { ...trend, extend: "ray", anchors: falling };
-  expect(crossing(ray, list, placed, friday + 6 * hour)?.closes).toBe(3);
-  expect(crossing({ ...line, type: "text" }, list, placed, friday + 6 * hour)).toBeUndefined();
+  const list = new Bars((c.timeframe ?? "1h") as Timeframe, {
+    ...columns((c.bars ?? [0, 1, 2, 3, 4, 5]).map(at)),
+    close: closes,
+  });
+  const d = {
+    ...c.drawing,
+    id: "a",
+    symbol: "EURUSD",
+    placed: new Date(at(c.placed ?? 2) * 1000).toISOString(),
+    anchors: c.drawing.anchors?.map((a) => ({ ...a, time: at(a.time) })),
+  } as Drawing;
+  expect(crossing(d, list, at(c.now))).toEqual(c.want ? { ...c.want, first: at(c.want.first) } : undefined);
 });
 
-test("a line that was moved counts from then", () => {
-  const d: Drawing = { id: "a", type: "horizontal_line", symbol: "EURUSD", price: 1 };
-  const change = { drawing: "a", by: "human", version: 1, step: 1 } as const;
-  const trail: Change[] = [
-    { ...change, action: "update", at: "2026-11-06T22:00:00Z", changes: { color: {} } },
-    { ...change, action: "update", at: "2026-11-06T21:00:00Z", changes: { price: {} } },
-    { ...change, action: "create", at: "2026-11-06T20:00:00Z" },
-  ];
-  expect(placedAt(d, trail)).toBe(friday + hour);
+test("the words of a crossing", () => {
   expect(crossingWords({ above: true, closes: 1, first: friday })).toBe(
     "Crossed: the close of 6 Nov, 20:00 lies above.",
   );

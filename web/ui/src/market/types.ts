@@ -113,6 +113,7 @@ export interface Drawing {
   version?: number;
   created?: { by: "agent" | "human"; at: string };
   changed?: { by: "agent" | "human"; at: string };
+  placed?: string; // when it got its prices and times
 }
 
 /** One entry of the trail. */

@@ -55,7 +55,7 @@ export function Rows({
                   {row[j] === null ? (
                     <span className="text-xs tracking-wide text-ink-quiet">NULL</span>
                   ) : (
-                    formatCell(row[j], look[j]!)
+                    formatCell(row[j], look[j]!, row)
                   )}
                 </td>
               );

@@ -41,7 +41,13 @@ test("months and currencies are written as people write them", () => {
   ];
   const shown = (rows: Cell[][]) => rows.map((r) => r.map((v, j) => formatCell(v, stylesOf(columns, rows)[j]!)));
   expect(shown([[12.5, 3, "GBP"]])).toEqual([["£12.50", "3", "GBP"]]);
-  expect(shown([[12.5, 3, "GBP"], [1, 2, "EUR"]])[0]).toEqual(["12.50", "3", "GBP"]); // prettier-ignore
+  const several: Cell[][] = [[12.5, 3, "GBP"], [1, 2, "eur"], [9.5, 1, null], [1200, 1, "JPY"]]; // prettier-ignore
+  expect(shown(several)[0]).toEqual(["12.50", "3", "GBP"]);
+  const style = stylesOf(columns, several)[0]!;
+  expect(several.map((r) => formatCell(r[0], style, r))).toEqual(["£12.50", "€1.00", "9.50", "¥1,200"]);
+  // The sample can have only one of the currencies.
+  const sampled = stylesOf(columns, several.slice(0, 1))[0]!;
+  expect(formatCell(1, sampled, several[1])).toEqual("€1.00");
 });
 
 test("months and times in a text are written as people write them", () => {

@@ -9,6 +9,7 @@ export interface Style {
   decimals?: number; // undefined: each number has as many as it needs
   percent?: boolean; // the values are percentages
   currency?: string; // such as EUR
+  codes?: number; // the index of the column that names each row's currency
   unit?: string; // behind the number, such as kg
   factor?: number; // what values are multiplied by, as 0.125 is 12.5%
   month?: boolean; // the values are months, such as 2026-10
@@ -77,12 +78,18 @@ export function title(name: string): string {
   return (short || name).replaceAll("_", " ");
 }
 
-/** Returns the one currency that a column of currencies has in every row. */
-function currencyBeside(columns: readonly Column[], rows: readonly (readonly Cell[])[]): string | undefined {
-  const j = columns.findIndex((c) => /^(currency|currency_code|ccy)$/i.test(c.name));
-  const [code, ...others] = j < 0 ? [] : new Set(rows.map((r) => r[j]));
-  const known = typeof code === "string" && !others.length && Object.hasOwn(currencyTable, code.toUpperCase());
-  return known ? code.toUpperCase() : undefined;
+/** Returns the index of a column of currencies, and the one that it has in every row, if it is the same. */
+function currencyBeside(columns: readonly Column[], rows: readonly (readonly Cell[])[]) {
+  const codes = columns.findIndex((c) => /^(currency|currency_code|ccy)$/i.test(c.name));
+  if (codes < 0) return undefined;
+  const [code, ...others] = new Set(rows.map((r) => r[codes]));
+  return { codes, currency: others.length ? undefined : currencyCode(code) };
+}
+
+/** Returns a cell's currency code in upper case, if there is such a currency. */
+function currencyCode(v: Cell | undefined): string | undefined {
+  const code = typeof v === "string" ? v.toUpperCase() : "";
+  return Object.hasOwn(currencyTable, code) ? code : undefined;
 }
 
 /** Adds a currency to a style. Fractions have as many decimals as its minor unit, unless a value is smaller. */
@@ -195,9 +202,14 @@ function format(min: number, max: number, grouped: boolean): Intl.NumberFormat {
   return f;
 }
 
-/** Formats a cell in the style of its column. NULL becomes "". */
-export function formatCell(v: Cell | undefined, style: Style): string {
+/** Formats a cell in the style of its column. NULL becomes "". With its row, a cell has the currency of the row. */
+export function formatCell(v: Cell | undefined, style: Style, row?: readonly Cell[]): string {
   if (v === null || v === undefined) return "";
+  if (row && style.codes !== undefined) {
+    const code = currencyCode(row[style.codes]);
+    const plain = { ...style, codes: undefined, currency: undefined };
+    return formatCell(v, code ? inCurrency(plain, code, [v]) : plain);
+  }
   if (style.month) return inWords(String(v));
   if (!style.numeric || typeof v === "boolean") return String(v);
   const scaled = style.factor === undefined ? v : Number(v) * style.factor;
@@ -254,6 +266,7 @@ export function stylesOf(columns: readonly Column[], rows: readonly (readonly Ce
     }
     const style = styleOf(c, values());
     const money = beside && style.numeric && !style.percent && !isIdentifier(c) && moneyWords.test(c.name);
-    return money && !style.currency ? inCurrency(style, beside, values()) : style;
+    if (!money || style.currency) return style;
+    return { ...(beside.currency ? inCurrency(style, beside.currency, values()) : style), codes: beside.codes };
   });
 }

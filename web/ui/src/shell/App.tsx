@@ -35,7 +35,9 @@ function preloadConversation(): void {
 const Settings = lazyComponent(() => import("./Settings"));
 const CommandMenu = lazyComponent(() => import("../panes/menu/CommandMenu"));
 const UsagePage = lazyComponent(() => import("../usage/UsagePage"));
+const Consent = lazyComponent(() => import("./Consent"));
 const InboxPage = lazyComponent(() => import("../inbox/InboxPage"));
+const TestsPage = lazyComponent(() => import("../tests/TestsPage"));
 
 export function App() {
   const [session, setSession] = useState<Session>();
@@ -66,6 +68,12 @@ export function App() {
   if (!session) return null;
   if ((session.needs_key && !session.signed_in) || locked)
     return <SignIn again={locked && session.signed_in} onDone={load} />;
+  if (location.pathname === "/oauth/authorize")
+    return (
+      <Suspense fallback={null}>
+        <Consent session={session} />
+      </Suspense>
+    );
   return <SignedIn session={session} />;
 }
 
@@ -105,7 +113,7 @@ function SignedIn({ session }: { session: Session }) {
   const log = useMemo(() => (at.conversation ? logOf(at.conversation) : undefined), [at.conversation]);
   const module = moduleAt(at);
   const missing = useMissing(log);
-  const asks = !at.page && !at.usage && !at.inbox && !missing;
+  const asks = !at.page && !at.usage && !at.inbox && !at.tests && !missing;
   const skip = module?.skip ?? (asks ? toQuestion : toContent);
   return (
     <div className="flex h-full flex-col print:block">
@@ -211,11 +219,13 @@ function Main({ log, at, wide, list, setList, session, onSettings }: MainProps) 
             <ConversationPage log={log} at={at} wide={wide} {...header} session={session} />
           </Suspense>
         </Boundary>
-      ) : at.usage || at.inbox ? (
+      ) : at.usage || at.inbox || at.tests ? (
         <Page {...header}>
           <Boundary>
             <Suspense fallback={null}>
-              {at.usage ? <UsagePage org={session.org} admin={admin} /> : <InboxPage org={session.org} admin={admin} />}
+              {at.usage && <UsagePage org={session.org} admin={admin} />}
+              {at.inbox && <InboxPage org={session.org} admin={admin} />}
+              {at.tests && <TestsPage admin={admin} />}
             </Suspense>
           </Boundary>
         </Page>

@@ -236,6 +236,11 @@ function Account({ session, onSettings, onNavigate }: Omit<Props, "onHide">) {
                     icon: "alert" as const,
                     onSelect: () => (go({ inbox: true }), onNavigate()),
                   },
+                  {
+                    label: "Tests of answers",
+                    icon: "check" as const,
+                    onSelect: () => (go({ tests: true }), onNavigate()),
+                  },
                 ]
               : []),
             ...(session.needs_key

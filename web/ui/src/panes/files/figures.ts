@@ -63,7 +63,7 @@ export function withFigures(a: Answer, result: string, r: LocalRows): Answer {
   const styles = stylesOf(r.columns, r.rows);
   const cell = (row: number, i: number) => {
     const v = r.rows[row]?.[i];
-    w.cell(v, row, r.columns[i]!.name, styles[i]!.numeric, v === awaited ? v : formatCell(v, styles[i]!));
+    w.cell(v, row, r.columns[i]!.name, styles[i]!.numeric, v === awaited ? v : formatCell(v, styles[i]!, r.rows[row]));
   };
   if (r.rows.length === 1 && r.columns.length <= maxListed) {
     r.columns.forEach((c, i) => {

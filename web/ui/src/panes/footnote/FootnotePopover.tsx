@@ -350,7 +350,7 @@ async function cellsOf(conversation: string, used: Ref[]): Promise<{ cells: Cell
     if (j < 0) continue;
     const rows = r.rows ?? [...t.rows.keys()];
     for (const i of rows) {
-      const value = formatCell(t.rows[i]?.[j] ?? null, t.styles[j]!) || "NULL";
+      const value = formatCell(t.rows[i]?.[j] ?? null, t.styles[j]!, t.rows[i]) || "NULL";
       const first = t.styles.findIndex((s) => !s.numeric);
       const label =
         first >= 0 && first !== j

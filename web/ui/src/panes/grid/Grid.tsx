@@ -122,7 +122,7 @@ export function Grid({ source, columns, count: total, first: given, label, mark,
       widths: columns.map((c, j) =>
         widthOf(
           c,
-          some.map((r) => (r[j] === null ? "NULL" : formatCell(r[j], styles[j]!))),
+          some.map((r) => (r[j] === null ? "NULL" : formatCell(r[j], styles[j]!, r))),
           unit,
         ),
       ),
@@ -547,7 +547,7 @@ const Line = memo(function Line({
             style={k === 0 && left ? { gridColumnStart: j + 2 } : undefined}
             onClick={(e) => choose(place, j, e.shiftKey)}
           >
-            {v === null ? <span className="grid-null">NULL</span> : v === undefined ? "" : formatCell(v, s)}
+            {v === null ? <span className="grid-null">NULL</span> : v === undefined ? "" : formatCell(v, s, row)}
           </span>
         );
       })}

@@ -1,0 +1,437 @@
+package grammar
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// query reads a query: WITH, selects joined by UNION and the like, ORDER BY and LIMIT.
+func (p *parser) query() {
+	p.deeper(func() {
+		scopes := len(p.scopes)
+		p.with()
+		p.operandQuery()
+		for p.choose("union", "except", "intersect", "minus") {
+			_ = p.choose("all", "distinct")
+			p.operandQuery()
+		}
+		p.orderBy()
+		p.limits()
+		if p.err == nil {
+			p.scopes = p.scopes[:scopes]
+		}
+	})
+}
+
+// with reads common table expressions, and names of values: WITH 5 AS five.
+func (p *parser) with() {
+	if !p.take("with") {
+		return
+	}
+	recursive := p.take("recursive")
+	scope := map[string]string{}
+	p.scopes = append(p.scopes, scope)
+	p.list(func() {
+		if !p.try(func() { p.common(scope, recursive) }) {
+			p.expression()
+			p.need("as")
+			p.name()
+		}
+	})
+}
+
+// common reads a common table expression. Where something is hidden, it gets another name: should the server ever take
+// its name for a table's, it finds nothing.
+func (p *parser) common(scope map[string]string, recursive bool) {
+	written, value := p.identifier()
+	low := strings.ToLower(value)
+	if p.Cut {
+		p.renamed++
+		written = fmt.Sprintf("footnote_with_%d", p.renamed)
+	}
+	if recursive {
+		scope[low] = written
+	}
+	p.emit(written)
+	p.columns()
+	p.need("as")
+	if p.isWord("materialized") {
+		p.next() // the server decides by itself
+	} else if p.isWord("not", "materialized") {
+		p.next()
+		p.next()
+	}
+	p.inBrackets(p.query)
+	scope[low] = written
+}
+
+// columns reads the names of columns in brackets, if there are any.
+func (p *parser) columns() {
+	if p.isSign("(") {
+		p.inBrackets(func() { p.list(p.name) })
+	}
+}
+
+// operandQuery reads a select, VALUES, or a query in brackets.
+func (p *parser) operandQuery() {
+	switch {
+	case p.isSign("("):
+		p.inBrackets(p.query)
+	case p.take("select"):
+		p.selection()
+	case p.take("values"):
+		p.list(p.expression)
+	default:
+		p.unexpected()
+	}
+}
+
+// selection reads a select behind its first word. Its clauses come in an order that the server checks.
+func (p *parser) selection() {
+	if p.choose("all", "distinct") && p.take("on") {
+		p.brackets()
+	}
+	if p.take("top") {
+		p.literal()
+	}
+	if p.isWord("as") && (p.ahead(1).low == "struct" || p.ahead(1).low == "value") {
+		p.take("as")
+		_ = p.choose("struct", "value")
+	}
+	p.list(p.item)
+	for p.err == nil {
+		switch {
+		case p.take("from"):
+			p.list(p.joined)
+		case p.choose("prewhere", "where", "having", "qualify"):
+			p.expression()
+		case p.take("group", "by"):
+			p.groups()
+		case p.take("window"):
+			p.list(func() {
+				p.name()
+				p.need("as")
+				p.window()
+			})
+		default:
+			return
+		}
+	}
+}
+
+// item reads an entry of a select's list.
+func (p *parser) item() {
+	if p.star() {
+		return
+	}
+	p.expression()
+	p.alias()
+}
+
+// star reads * or t.*, with the changes that may follow it.
+func (p *parser) star() bool {
+	n := 0
+	for p.isName(n) && p.signAt(n+1, ".") {
+		n += 2
+	}
+	if !p.signAt(n, "*") {
+		return false
+	}
+	var path []string
+	for range n / 2 {
+		written, _ := p.identifier()
+		path = append(path, written)
+		p.next()
+	}
+	p.next()
+	p.emit(strings.Join(append(p.cutPath(path), "*"), "."))
+	for p.oneOf("except", "exclude", "replace", "rename") {
+		if p.signAt(1, "(") && p.ahead(2).low != "select" && p.ahead(2).low != "with" {
+			_ = p.choose("except", "exclude", "replace", "rename")
+			p.brackets()
+		} else if p.isWord("exclude") {
+			p.take("exclude")
+			p.name()
+		} else {
+			break
+		}
+	}
+	return true
+}
+
+// cutPath drops the schema of a column where a table may be a query, which has none.
+func (p *parser) cutPath(path []string) []string {
+	if p.Cut && len(path) > 1 {
+		return path[len(path)-1:]
+	}
+	return path
+}
+
+func (p *parser) groups() {
+	p.list(func() {
+		switch {
+		case p.take("grouping", "sets"), p.oneOf("rollup", "cube") && p.signAt(1, "(") && p.choose("rollup", "cube"):
+			p.brackets()
+		case !p.take("all"):
+			p.expression()
+		}
+	})
+	for p.isWord("with") {
+		if p.need("with"); !p.choose("rollup", "cube", "totals") {
+			p.unexpected()
+		}
+	}
+}
+
+func (p *parser) orderBy() {
+	if !p.take("order", "by") {
+		return
+	}
+	p.list(func() {
+		if !p.take("all") {
+			p.expression()
+		}
+		_ = p.choose("asc", "desc")
+		_ = p.take("nulls", "first") || p.take("nulls", "last")
+		if p.take("with", "fill") {
+			for p.choose("from", "to", "step") {
+				p.expression()
+			}
+		}
+	})
+}
+
+// limits reads LIMIT, OFFSET and FETCH in all their forms.
+func (p *parser) limits() {
+	for p.err == nil {
+		switch {
+		case p.take("limit"):
+			if !p.take("all") {
+				p.list(p.expression)
+			}
+			if p.take("by") {
+				p.list(p.expression)
+			}
+		case p.take("offset"):
+			p.expression()
+			_ = p.choose("row", "rows")
+		case p.take("fetch"):
+			_ = p.choose("first", "next")
+			p.literal()
+			if !p.choose("row", "rows") {
+				p.unexpected()
+			}
+			p.take("only")
+		case !p.take("with", "ties"):
+			return
+		}
+	}
+}
+
+// joined reads tables joined to each other.
+func (p *parser) joined() {
+	p.deeper(func() {
+		p.factor()
+		for p.err == nil {
+			switch {
+			case p.isWord("lateral", "view"):
+				p.lateralView()
+			case !p.join():
+				return
+			}
+		}
+	})
+}
+
+// join reads a join with its condition, if one comes next.
+func (p *parser) join() bool {
+	n := 0
+	for t := p.ahead(n); t.kind == word && joinWords[t.low]; t = p.ahead(n) {
+		n++
+	}
+	if t := p.ahead(n); t.kind != word || t.low != "join" {
+		return false
+	}
+	array := false
+	for range n + 1 {
+		t := p.next()
+		array = array || t.low == "array"
+		p.emit(strings.ToUpper(t.low))
+	}
+	if array {
+		p.list(p.item)
+		return true
+	}
+	p.factor()
+	for p.choose("on", "using") {
+		p.list(p.expression)
+	}
+	return true
+}
+
+// lateralView reads LATERAL VIEW explode(x) t AS a, b.
+func (p *parser) lateralView() {
+	p.need("lateral", "view")
+	p.take("outer")
+	p.tableFunction()
+	p.name()
+	if p.take("as") {
+		p.list(p.name)
+	}
+}
+
+// factor reads one table of a FROM.
+func (p *parser) factor() {
+	switch {
+	case p.isSign("("):
+		p.bracketFactor()
+	case p.take("lateral"):
+		p.factor()
+		return
+	case p.isWord("table") && p.signAt(1, "("):
+		p.need("table")
+		p.inBrackets(p.tableFunction)
+	case p.isWord("values"):
+		p.need("values")
+		p.list(p.expression)
+	case p.isName(0) && p.signAt(1, "("):
+		p.tableFunction()
+	default:
+		p.table()
+		return
+	}
+	p.tableAlias()
+	p.modifiers()
+}
+
+func (p *parser) bracketFactor() {
+	p.deeper(func() {
+		if !p.startsQuery() || !p.try(func() { p.inBrackets(p.query) }) {
+			p.inBrackets(func() { p.list(p.joined) })
+		}
+	})
+}
+
+// startsQuery reports whether the opening brackets that come next are those of a query.
+func (p *parser) startsQuery() bool {
+	n := 0
+	for p.signAt(n, "(") {
+		n++
+	}
+	t := p.ahead(n)
+	return t.kind == word && (t.low == "select" || t.low == "with" || t.low == "values")
+}
+
+func (p *parser) tableAlias() bool {
+	ok := p.alias()
+	if ok {
+		p.columns()
+	}
+	return ok
+}
+
+// modifiers reads what may follow a table.
+func (p *parser) modifiers() {
+	for p.err == nil {
+		switch {
+		case p.take("final"), p.take("with", "ordinality"):
+			p.tableAlias()
+		case p.take("with", "offset"):
+			p.alias()
+		case p.take("sample"), p.take("tablesample"):
+			_ = p.choose("bernoulli", "system", "row", "block")
+			p.sample()
+		case p.choose("pivot", "unpivot"):
+			_ = p.choose("include", "exclude") && p.take("nulls")
+			p.inBrackets(func() {
+				p.list(p.item)
+				p.need("for")
+				p.expression()
+			})
+			p.tableAlias()
+		default:
+			return
+		}
+	}
+}
+
+func (p *parser) sample() {
+	if !p.isSign("(") {
+		p.expression()
+		if p.take("offset") {
+			p.expression()
+		}
+		return
+	}
+	p.inBrackets(func() {
+		p.literal()
+		_ = p.choose("percent", "rows")
+	})
+}
+
+// tableFunction reads a call of a function that returns rows.
+func (p *parser) tableFunction() {
+	written, value := p.identifier()
+	if low := strings.ToLower(value); p.err == nil && !p.d.TableFunctions[low] {
+		p.refuse("The function %.60s is not allowed in FROM: it is not among the harmless ones.", value)
+	}
+	p.emit(written)
+	p.arguments()
+}
+
+// table reads a table, a view or a common table expression.
+func (p *parser) table() {
+	written, value := p.identifier()
+	path := []string{value}
+	if p.d.DottedNames {
+		path = strings.Split(value, ".")
+	}
+	for p.isSign(".") {
+		p.next()
+		written, value = p.member()
+		path = append(path, value)
+	}
+	if p.err != nil {
+		return
+	}
+	if p.d.DottedNames && strings.Contains(value, ".") {
+		written = p.d.Quote(path[len(path)-1])
+	}
+	if cte, ok := p.commonTable(path); ok {
+		p.emit(cte)
+		p.aliasOr(written, cte != written)
+		return
+	}
+	t, err := p.Table(path)
+	if err != nil {
+		p.err = err
+		return
+	}
+	if !slices.Contains(p.tables, t.Listed) {
+		p.tables = append(slices.Clip(p.tables), t.Listed)
+	}
+	p.emit(t.SQL)
+	p.aliasOr(written, t.Query || t.Name != path[len(path)-1])
+}
+
+// aliasOr reads the alias of a table, or writes one if it needs one, and what may follow.
+func (p *parser) aliasOr(written string, needed bool) {
+	if !p.tableAlias() && needed {
+		p.emit("AS", written)
+	}
+	p.modifiers()
+}
+
+// commonTable returns how the common table expression of a name is written.
+func (p *parser) commonTable(path []string) (string, bool) {
+	if len(path) > 1 {
+		return "", false
+	}
+	for _, scope := range slices.Backward(p.scopes) {
+		if written, ok := scope[strings.ToLower(path[0])]; ok {
+			return written, true
+		}
+	}
+	return "", false
+}
