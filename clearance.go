@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// Clearance lets the statements of a tool call run although a database expects them to be expensive. The zero Clearance
-// belongs to statements that no one can approve, and that no budget pays for.
+// Clearance lets the statements of a tool call run although a database expects them to be expensive. The zero
+// Clearance belongs to statements that no one can approve, and that no budget pays for.
 type Clearance struct {
 	CanAsk bool // a person can be asked to approve the call
 	Given  bool // a person has approved it

@@ -361,6 +361,9 @@ func (s *service) explainReason(r reason) error {
 // Excess implements warehouse.Service. The API does not list the rights of the account; the writes that are tried tell.
 func (s *service) Excess(context.Context) ([]string, error) { return nil, nil }
 
+// Bills implements source.Biller.
+func (s *service) Bills() bool { return s.usdPerTiB > 0 }
+
 // Estimate implements warehouse.Pricer.
 func (s *service) Estimate(ctx context.Context, st warehouse.Statement) (source.Estimate, error) {
 	est := source.Estimate{Rows: -1, Bytes: -1}

@@ -113,6 +113,12 @@ func (s *Source) Estimate(ctx context.Context, q source.Query) (source.Estimate,
 	return est, hidden.Redact(q.SQL, q.Own, err)
 }
 
+// Bills implements source.Biller.
+func (s *Source) Bills() bool {
+	b, ok := s.engine.service.(interface{ Bills() bool })
+	return ok && b.Bills()
+}
+
 // engine implements child.Engine. It runs in this process.
 type engine struct {
 	Database
