@@ -47,6 +47,8 @@ type Config struct {
 	Filters map[string]map[string]string `yaml:"filters"`
 	// Tables limit which tables of a source exist for Footnote, and describe them.
 	Tables map[string]Tables `yaml:"tables"`
+	// AcceptUnproven names sources whose database does not tell what its user may do beyond reading.
+	AcceptUnproven []string `yaml:"accept_unproven"`
 	// Functions are source=schema.name, for Postgres sources: database functions that queries may call.
 	// source=extension allows all functions of an extension.
 	Functions []string      `yaml:"functions"`

@@ -15,8 +15,8 @@ const (
 	// Gated means that a gate with a grammar lets only reading statements through, that every known way to write was
 	// tried through it, and that the privileges of the database's user were checked. The rest is the server's word.
 	Gated = "gated"
-	// Unproven means that only the rights of the database's user keep statements from writing. Such a source needs the
-	// setting accept_unproven.
+	// Unproven means that the database does not tell what its user may do beyond reading, so only the gate and the
+	// writes that were tried say that it is read-only. Such a source must be in the setting accept_unproven.
 	Unproven = "unproven"
 )
 

@@ -222,6 +222,9 @@ func checkSource(ctx context.Context, c config.Config, name string, p processes,
 	default:
 		r.OK(what, "read-only: every way to write was refused")
 		r.OK(what, "proof: "+p.databases.Proof(src).String())
+		if err := checkProof(c, name, p.databases.Proof(src)); err != nil {
+			r.Fail(what, err.Error())
+		}
 	}
 	checkSearch(ctx, c, name, src, r)
 	if as, ok := source.Inner(src).(interface{ Role() (string, []string) }); ok {

@@ -150,7 +150,8 @@ func openSources(ctx context.Context, c config.Config, p processes, log *slog.Lo
 			mu.Lock()
 			all[name], rowsPerUser = src, rowsPerUser || engine.RowsPerUser()
 			mu.Unlock()
-			return cmp.Or(probeReadOnly(ctx, name, src), checkTables(ctx, name, src, c.Tables[name]))
+			return cmp.Or(probeReadOnly(ctx, name, src), checkProof(c, name, p.databases.Proof(src)),
+				checkTables(ctx, name, src, c.Tables[name]))
 		})
 	}
 	if err := group.Wait(); err != nil {
@@ -204,6 +205,16 @@ func probeReadOnly(ctx context.Context, name string, src source.Source) error {
 		return fmt.Errorf("source %s: %w", name, err)
 	}
 	return nil
+}
+
+// checkProof refuses a source whose proof is too weak, unless the operator accepts it.
+func checkProof(c config.Config, name string, p source.Proof) error {
+	if p.Strength != source.Unproven || slices.Contains(c.AcceptUnproven, name) {
+		return nil
+	}
+	return footnote.Errorf(footnote.InvalidRequest, "database %s: it does not tell what its user may do beyond "+
+		"reading, so it is not known to be read-only. Check the user's rights yourself, and then add the source to "+
+		"accept_unproven.", name)
 }
 
 // openSource opens one database with the engine that fits its address, and returns both. It stores data loaded from

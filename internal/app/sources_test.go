@@ -38,6 +38,21 @@ func TestWritableSourceIsRefused(t *testing.T) {
 	}
 }
 
+// TestUnprovenSourceMustBeAccepted checks that a source of which less is known is refused until it is accepted by name.
+func TestUnprovenSourceMustBeAccepted(t *testing.T) {
+	c := config.Config{AcceptUnproven: []string{"lake"}}
+	if err := checkProof(c, "lake", source.Proof{Strength: source.Unproven}); err != nil {
+		t.Error(err)
+	}
+	if err := checkProof(c, "mart", source.Proof{Strength: source.Gated}); err != nil {
+		t.Error(err)
+	}
+	err := checkProof(c, "mart", source.Proof{Strength: source.Unproven})
+	if footnote.CodeOf(err) != footnote.InvalidRequest || !strings.Contains(err.Error(), "accept_unproven") {
+		t.Errorf("a source that nobody accepted: %v", err)
+	}
+}
+
 // TestStoreAsSource checks that the file of the conversations is refused as a source, under whatever name.
 func TestStoreAsSource(t *testing.T) {
 	folder := t.TempDir()

@@ -216,8 +216,7 @@ func (s *service) explain(f fault) error {
 	return source.Failf("%s", message)
 }
 
-// Excess implements warehouse.Service. Not every connector knows privileges; for the others, only the write that is
-// tried tells.
+// Excess implements warehouse.Service. Not every connector knows privileges.
 func (s *service) Excess(ctx context.Context) ([]string, error) {
 	var found []string
 	err := warehouse.Collect(ctx, s, fmt.Sprintf(privileges, rules.Quote(s.catalog)), func(row []string) error {
@@ -225,7 +224,7 @@ func (s *service) Excess(ctx context.Context) ([]string, error) {
 		return nil
 	})
 	if _, ok := errors.AsType[*source.Error](err); ok {
-		err = nil
+		err = warehouse.ErrUntold
 	}
 	return found, err
 }

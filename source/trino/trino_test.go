@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"strconv"
 	"strings"
 	"testing"
@@ -116,6 +117,33 @@ func TestSource(t *testing.T) {
 	warehousetest.Suite{
 		Database: describe("lake", "shop"), Protocol: imitate, Open: open, Secret: "hush", Excess: []string{"INSERT"},
 	}.Run(t)
+}
+
+// TestPrivilegesAreUntold checks the strength of a source whose connector knows no privileges.
+func TestPrivilegesAreUntold(t *testing.T) {
+	const none = `{"id":"1","columns":[{"name":"p","type":"varchar"}],"data":[]}`
+	for body, want := range map[string]string{
+		none: source.Gated,
+		`{"id":"1","error":{"message":"not supported","errorName":"NOT_SUPPORTED","errorType":"USER_ERROR"}}`: source.Unproven,
+	} {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if sql, _ := io.ReadAll(r.Body); strings.Contains(string(sql), "table_privileges") {
+				_, _ = io.WriteString(w, body)
+				return
+			}
+			_, _ = io.WriteString(w, none)
+		}))
+		src, err := open(t.Context(), server.URL, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = src.Probe(t.Context()) // the tables that it looks for are not there
+		proof, ok := source.Inner(src).(source.Proved)
+		if !ok || proof.Proof().Strength != want {
+			t.Errorf("after %s the strength is %v, want %s", body, proof, want)
+		}
+		server.Close()
+	}
 }
 
 // TestNextIsOnTheHost checks that the address of the next page cannot lead to another host.

@@ -17,6 +17,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/footnotehq/footnote"
@@ -50,10 +51,14 @@ type Service interface {
 	// Run runs a statement and passes on its rows. When ctx ends or to.Row returns an error, it stops the statement on
 	// the server before it returns. Its errors are those of a child.Engine.
 	Run(ctx context.Context, s Statement, to Sink) error
-	// Excess returns the rights of the user beyond reading, as far as the database tells.
+	// Excess returns the rights of the user beyond reading. If the database does not tell all of them, the error is
+	// ErrUntold, and what it tells is returned nevertheless.
 	Excess(ctx context.Context) ([]string, error)
 	Close()
 }
+
+// ErrUntold means that a database does not tell all rights of its user.
+var ErrUntold = errors.New("the database does not tell all rights of its user")
 
 // Pricer is a Service that knows what a statement would read.
 type Pricer interface {
@@ -113,6 +118,15 @@ func (s *Source) Estimate(ctx context.Context, q source.Query) (source.Estimate,
 	return est, hidden.Redact(q.SQL, q.Own, err)
 }
 
+// Proof implements source.Proved. It is known after Probe.
+func (s *Source) Proof() source.Proof {
+	p := source.Proof{Strength: source.Gated, TestedOn: source.Imitation}
+	if s.engine.untold.Load() {
+		p.Strength = source.Unproven
+	}
+	return p
+}
+
 // Bills implements source.Biller.
 func (s *Source) Bills() bool {
 	b, ok := s.engine.service.(interface{ Bills() bool })
@@ -124,6 +138,7 @@ type engine struct {
 	Database
 	service Service
 	slots   chan struct{} // one for each query that runs
+	untold  atomic.Bool   // Excess does not know all rights
 
 	mu  sync.Mutex // guards below
 	cat *catalog
@@ -204,7 +219,7 @@ func (e *engine) Probe(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, loadTime)
 	defer cancel()
 	excess, err := e.service.Excess(ctx)
-	if err != nil {
+	if e.untold.Store(errors.Is(err, ErrUntold)); err != nil && !e.untold.Load() {
 		return err
 	}
 	if len(excess) > 0 {

@@ -44,11 +44,6 @@ type Source struct {
 	service *service
 }
 
-// Proof implements source.Proved.
-func (*Source) Proof() source.Proof {
-	return source.Proof{Strength: source.Gated, TestedOn: source.Imitation}
-}
-
 // Role returns the user that queries run as, and remarks for the operator.
 func (s *Source) Role() (name string, remarks []string) { return s.service.user, s.service.remarks }
 
@@ -174,11 +169,11 @@ func (s *service) Close() { s.pool.Close() }
 // Excess implements warehouse.Service.
 func (s *service) Excess(ctx context.Context) ([]string, error) {
 	var excess []string
+	untold := len(s.kind.excess) == 0
 	for _, sql := range s.kind.excess {
 		found, err := s.one(ctx, sql)
 		if _, missing := errors.AsType[*source.Error](err); missing {
-			s.remarks = append(s.remarks, "the server does not tell all that the user may do; only attempts to "+
-				"write do")
+			untold = true
 			continue
 		} else if err != nil {
 			return nil, err
@@ -186,6 +181,9 @@ func (s *service) Excess(ctx context.Context) ([]string, error) {
 		if found != "" {
 			excess = append(excess, found)
 		}
+	}
+	if untold {
+		return excess, warehouse.ErrUntold
 	}
 	return excess, nil
 }
