@@ -45,8 +45,7 @@ const sandboxPrefix = "assets/sandbox-"
 func Patterns() []string {
 	return []string{
 		"/{$}", "/c/{id}", "/c/{id}/{result}", "/usage", "/inbox", "/tests", "/oauth/authorize", "/chart",
-		"/chart/{symbol}",
-		"/chart/{symbol}/{timeframe}", "/assets/", "/favicon.svg",
+		"/chart/{symbol}", "/chart/{symbol}/{timeframe}", "/assets/", "/favicon.svg",
 	}
 }
 
