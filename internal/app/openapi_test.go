@@ -379,6 +379,8 @@ func TestResponsesMatchDescription(t *testing.T) {
 		{"POST", "/api/conversations/" + id + "/calculations", map[string]any{"sql": "DELETE FROM r1"}, 400},
 		{"GET", "/api/results/" + calculated.Result.ID + "/origins", nil, 200},
 		{"GET", "/api/results/" + id + ".r1/origins", nil, 400},
+		{"GET", "/api/results/" + id + ".r1/export?format=jsonl", nil, 200},
+		{"GET", "/api/results/" + calculated.Result.ID + "/export", nil, 400},
 		{"GET", "/api/inbox", nil, 200},
 		{"GET", "/api/inbox?before=x", nil, 400},
 		{"POST", "/api/proposals", in("draft", another, "check", true), 200},

@@ -139,6 +139,7 @@ var probes = map[string]probe{
 	"POST /api/feedback":                        {body: in("conversation", aConversation, "seq", 5, "good", true)},
 	"GET /api/results/{id}":                     {query: ".r1"},
 	"GET /api/results/{id}/origins":             {target: "/api/results/" + aConversation + ".r1/origins"},
+	"GET /api/results/{id}/export":              {target: "/api/results/" + aConversation + ".r1/export"},
 	"POST /api/conversations/{id}/calculations": {body: in("sql", "SELECT * FROM r1")},
 	"DELETE /api/sources/{name}":                {},
 	"GET /api/sources/{name}/schema":            {},

@@ -364,7 +364,7 @@ func TestParkedRunContinuesTrace(t *testing.T) {
 		t.Errorf("the answer is %v", got)
 	}
 	if chat := named(collector.Spans(), "chat claude-x"); len(chat) != 2 ||
-		!strings.Contains(chat[1].Attributes["gen_ai.input.messages"].(string), `"response":"12"`) {
+		!strings.Contains(chat[1].Attributes["gen_ai.input.messages"].(string), `"response":"\u003cdata\u003e\n12\n\u003c/data\u003e"`) {
 		t.Errorf("model calls: %+v", chat)
 	}
 }
