@@ -282,7 +282,7 @@ type outcome struct {
 func (r *run) runGroup(plans []plan) error {
 	if plans[0].ask {
 		c := plans[0].call
-		r.put(nil, footnote.ApprovalAsked{ApprovalID: approvalID(c.ID), CallID: c.ID, Outside: plans[0].outside})
+		r.put(nil, footnote.ApprovalAsked{ApprovalID: r.s.approvalID(c.ID), CallID: c.ID, Outside: plans[0].outside})
 		return nil
 	}
 	if r.ctx.Err() != nil {
@@ -358,4 +358,11 @@ func (r *run) keepPricedResult(o outcome) {
 
 func resultID(c openCall) string { return fmt.Sprintf("r%d", c.ordinal) }
 
-func approvalID(call string) string { return "appr_" + call }
+// approvalID returns the id of the newest approval that a call needs. A call may need two: one because of its tool, and
+// one because of its cost, which is known only when the call is made.
+func (s *state) approvalID(call string) string {
+	if s.costly[call] {
+		return "cost_" + call
+	}
+	return "appr_" + call
+}

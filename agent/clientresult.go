@@ -292,6 +292,7 @@ func (s *state) decisions(open map[string]openCall, approvals []Approval) (fresh
 		given, ok := decided[a.CallID]
 		_, isOpen := open[a.CallID]
 		switch {
+		case a.ID != "" && s.asked[a.CallID] && a.ID != s.approvalID(a.CallID): // it answers an earlier question again
 		case ok && given == a.Approved:
 		case ok:
 			return nil, footnote.Errorf(footnote.CallAnswered, "The call %.100q already has a different decision.",
@@ -493,7 +494,7 @@ func (r *run) decided(t Turn) []footnote.Body {
 	give := func(a Approval, tool string) {
 		done[a.CallID] = true
 		given := footnote.ApprovalGiven{
-			ApprovalID: approvalID(a.CallID), CallID: a.CallID, Approved: a.Approved, Reason: a.Reason,
+			ApprovalID: r.s.approvalID(a.CallID), CallID: a.CallID, Approved: a.Approved, Reason: a.Reason,
 			User: t.Principal.User,
 		}
 		if a.Always && a.Approved {

@@ -127,6 +127,7 @@ func (s *state) apply(ev footnote.Event) {
 		put(&s.asked, b.CallID, true)
 		if b.Reason != "" {
 			put(&s.costly, b.CallID, true)
+			delete(s.approvals, b.CallID) // whoever approved the call did not know what it would read
 		}
 	case footnote.ApprovalGiven:
 		put(&s.approvals, b.CallID, b)

@@ -81,7 +81,7 @@ func (r *run) call(p plan) (o outcome) {
 	if reason := clearance.Reason(); reason != "" && clearance.CanAsk && cost == 0 && err == nil {
 		r.e.opts.Metrics.ToolEnded(p.spec.Name, "asked", took)
 		r.log.Info("a statement needs approval", "tool", p.spec.Name, "reason", reason)
-		ask := footnote.ApprovalAsked{ApprovalID: approvalID(p.call.ID), CallID: p.call.ID, Reason: reason}
+		ask := footnote.ApprovalAsked{ApprovalID: "cost_" + p.call.ID, CallID: p.call.ID, Reason: reason}
 		return outcome{ask: &ask}
 	}
 	if err != nil {
@@ -127,7 +127,7 @@ func (r *run) clearance(c *execution) *footnote.Clearance {
 	defer r.mu.Unlock()
 	return &footnote.Clearance{
 		CanAsk:  !r.s.started.Unattended && c.spec.ReadOnly,
-		Given:   r.s.approvals[c.call.ID].Approved,
+		Given:   r.s.costly[c.call.ID] && r.s.approvals[c.call.ID].Approved,
 		Reserve: func(_ context.Context, microUSD int64) error { return r.pay(c, microUSD) },
 	}
 }

@@ -12,7 +12,7 @@ const (
 )
 
 // tag matches what a model could take for one of the tags, in any spelling.
-var tag = regexp.MustCompile(`(?i)<(\s*/?\s*data\b)`)
+var tag = regexp.MustCompile(`(?i)<([\s\p{Z}]*/?[\s\p{Z}]*data\b)`)
 
 // Wrap returns text between the tags. Tags in the text get another bracket.
 func Wrap(text string) string { return begin + tag.ReplaceAllString(text, "‹$1") + end }

@@ -259,7 +259,7 @@ func (c *Chat) continued(t agent.Turn, p Post) (Plan, error) {
 		if err := note(id); err != nil {
 			return Plan{}, err
 		}
-		a := agent.Approval{CallID: id, Approved: d.Approved, Always: d.Always, Reason: d.Reason}
+		a := agent.Approval{CallID: id, ID: d.ID, Approved: d.Approved, Always: d.Always, Reason: d.Reason}
 		t.Approvals = append(t.Approvals, a)
 		if !c.decided[d.ID] {
 			fresh.Approvals = append(fresh.Approvals, a)

@@ -214,7 +214,9 @@ func TestPlan(t *testing.T) {
 			late(turn(func(t *agent.Turn) { t.Answers = []tool.Answer{{CallID: "c1", Content: "red"}} })), ""},
 		"decision": {Post{Decisions: []Decision{{ID: "appr_c3", Approved: true, Always: true, Reason: "ok"}}},
 			late(turn(func(t *agent.Turn) {
-				t.Approvals = []agent.Approval{{CallID: "c3", Approved: true, Always: true, Reason: "ok"}}
+				t.Approvals = []agent.Approval{
+					{CallID: "c3", ID: "appr_c3", Approved: true, Always: true, Reason: "ok"},
+				}
 			})), ""},
 	} {
 		got, err := chatOf(talk(t)).Plan(c.post, agent.Turn{OnDisconnect: agent.Continue})

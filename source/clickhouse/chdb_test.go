@@ -1,6 +1,7 @@
 package clickhouse
 
 import (
+	"maps"
 	"net/http"
 	"os"
 	"os/exec"
@@ -105,5 +106,24 @@ func TestChDB(t *testing.T) {
 		if !st.Allows(outcome) {
 			t.Errorf("%s: %s (%v)\n%.300s", st.Name, outcome, err, st.SQL)
 		}
+	}
+}
+
+// TestChDBViews checks that tables which show other tables count as views, and that the inner tables of views are left
+// out: both would show what is hidden elsewhere.
+func TestChDBViews(t *testing.T) {
+	src := openChDB(t, startChDB(t), "CREATE TABLE people (name String) ENGINE = MergeTree ORDER BY name",
+		"CREATE TABLE everybody (name String) ENGINE = Merge(default, 'people')",
+		"CREATE MATERIALIZED VIEW names ENGINE = MergeTree ORDER BY name AS SELECT name FROM people")
+	schema, err := src.Schema(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]bool{}
+	for _, table := range schema.Tables {
+		got[table.Name] = table.View
+	}
+	if want := map[string]bool{"people": false, "everybody": true, "names": true}; !maps.Equal(got, want) {
+		t.Errorf("views are %v, want %v", got, want)
 	}
 }

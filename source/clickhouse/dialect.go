@@ -130,12 +130,16 @@ func kindOf(typ string) string {
 // unread are engines of tables that reading changes, because it takes messages from a queue.
 const unread = "'Kafka', 'RabbitMQ', 'NATS', 'FileLog', 'S3Queue', 'AzureQueue', 'Null', 'Set', 'Join'"
 
+// views are engines of tables that show what other tables hold, as a view does.
+const views = "'Merge', 'Buffer', 'Dictionary', 'Alias'"
+
 const (
 	own    = "NOT IN ('system', 'INFORMATION_SCHEMA', 'information_schema')"
-	tables = `SELECT database, name, if(engine LIKE '%%View', 'VIEW', 'TABLE'), concat(comment,
+	tables = `SELECT database, name, if(engine LIKE '%%View' OR engine IN (%s), 'VIEW', 'TABLE'), concat(comment,
 		if(partition_key = '', '', concat(' (partitioned by ', partition_key, ')')),
 		if(sorting_key = '', '', concat(' (sorted by ', sorting_key, ')'))), ifNull(toString(total_rows), '')
 		FROM system.tables WHERE database %s AND NOT is_temporary AND engine NOT IN (%s)
+		AND NOT startsWith(name, '.inner') -- the rows of a materialized view
 		ORDER BY database != %s, database, name`
 	// Columns that are computed from others are not among those of SELECT *, and may reveal hidden ones.
 	columnsOf = `SELECT database, table, name, type, if(position(type, 'Nullable(') IN (1, 16), 'YES', 'NO'), comment
@@ -147,7 +151,7 @@ func describe(database string) warehouse.Database {
 	return warehouse.Database{
 		Dialect: Dialect, Grammar: rules, Kind: kindOf, Home: database,
 		Path:    func(schema, table string) string { return rules.Quote(schema) + "." + rules.Quote(table) },
-		Tables:  func() string { return fmt.Sprintf(tables, own, unread, rules.String(database)) },
+		Tables:  func() string { return fmt.Sprintf(tables, views, own, unread, rules.String(database)) },
 		Columns: func() string { return fmt.Sprintf(columnsOf, own) },
 		Routines: func() string {
 			return "SELECT name FROM system.functions WHERE toString(origin) != 'System'"

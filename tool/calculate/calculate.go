@@ -118,7 +118,8 @@ func write(path string, r footnote.StoredResult, rows [][]any) (t source.TableFi
 	table := export.Table{Columns: r.Columns, Rows: func(yield func([][]any, error) bool) { yield(rows, nil) }}
 	types, longest, err := export.Load(f, table)
 	for i, c := range footnote.DistinctColumns(r.Columns[:len(types)]) {
-		t.Columns = append(t.Columns, source.TableColumn{Name: c.Name, Type: types[i]})
+		name := strings.ReplaceAll(c.Name, "\x00", "\uFFFD") // a statement cannot have NUL, but names from outside can
+		t.Columns = append(t.Columns, source.TableColumn{Name: name, Type: types[i]})
 	}
 	t.Longest = longest
 	return t, err

@@ -207,7 +207,7 @@ func TestNamesAndOrder(t *testing.T) {
 	s.Columns = []footnote.Column{
 		{Name: "z", Kind: "text"}, {Name: "total (€)", Kind: "integer"}, {Name: "Z", Kind: "text"},
 		{Name: "", Kind: "number"}, {Name: `a"b`, Kind: "decimal"}, {Name: "a.b", Kind: "date"},
-		{Name: "1", Kind: "timestamp"}, {Name: "select\n", Kind: "boolean"},
+		{Name: "1", Kind: "timestamp"}, {Name: "select\n\x00", Kind: "boolean"},
 	}
 	out := r.call(t, "FROM r1")
 	if out.IsError {
@@ -217,7 +217,7 @@ func TestNamesAndOrder(t *testing.T) {
 	for _, c := range out.Rows.Columns {
 		names = append(names, c.Name)
 	}
-	if got, want := fmt.Sprintf("%q", names), `["z" "total (€)" "Z_1" "C3" "a\"b" "a.b" "1" "select\n"]`; got != want {
+	if got, want := fmt.Sprintf("%q", names), `["z" "total (€)" "Z_1" "C3" "a\"b" "a.b" "1" "select\n�"]`; got != want {
 		t.Errorf("columns %s, want %s", got, want)
 	}
 	const want = "[[x 1 <nil> 2.5 -7.25 2024-02-29 1000-01-01T00:00:00.5 false]]"

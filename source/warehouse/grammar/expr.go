@@ -72,17 +72,17 @@ func (p *parser) is() bool {
 	return false
 }
 
-// members reads what follows IN.
+// members reads what follows IN. Where a single name there may be a table's, brackets, signs and an alias around it do
+// not change that.
 func (p *parser) members() {
-	n := 0
-	for p.signAt(n, "(") {
-		n++
+	n, brackets := 0, false
+	for ; p.signAt(n, "(") || p.signAt(n, "+"); n++ {
+		brackets = brackets || p.signAt(n, "(")
 	}
 	if p.d.InReadsTable && p.isName(n) {
-		brackets := n > 0
 		for n++; p.signAt(n, "."); n += 2 {
 		}
-		ends := p.signAt(n, ")") || p.ahead(n).low == "as"
+		ends := p.signAt(n, ")") || p.ahead(n).low == "as" || p.isName(n)
 		if brackets && ends || !brackets && !p.signAt(n, "(") {
 			p.refuse("IN with a single name may read a table. Write x IN (SELECT … FROM …), or x = y.")
 		}

@@ -12,8 +12,8 @@ var reserved = wordlist.Set(`
 // notAlias are further words that do not name a table or column when AS is left out.
 var notAlias = wordlist.Set(`
 	any anti array asof cluster connect distribute div escape exclude final format global ignore lateral limit
-	match_condition match_recognize mod offset paste pivot placing prewhere replace respect rows sample semi settings
-	sort start tablesample top unpivot values xor`)
+	match_condition match_recognize minus mod offset paste pivot placing prewhere replace respect rows sample semi
+	settings sort start tablesample top unpivot values xor`)
 
 // joinWords are the words that may come before JOIN.
 var joinWords = wordlist.Set("all anti any array asof cross full global inner left natural outer paste right semi")

@@ -102,6 +102,12 @@ SELECT * FROM `system`.`one`
 SELECT (SELECT count() FROM system.processes)
 ==== system tables behind in
 SELECT 1 IN system.one
+==== a table behind in and a plus sign
+SELECT 1 IN + orders
+==== a table behind in, with an alias
+SELECT 1 IN (orders o)
+==== system tables behind in, in brackets and a plus sign
+SELECT 1 IN (+ (system.one))
 ==== system tables behind in, in brackets
 SELECT 1 IN (system.one)
 ==== table behind in
