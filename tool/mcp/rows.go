@@ -125,24 +125,38 @@ func kindOf(items []any, name string) string {
 		case string:
 			this = footnote.KindText
 		case json.Number:
-			this = footnote.KindNumber
-			if _, err := v.Int64(); err == nil {
-				this = footnote.KindInteger
-			}
+			this = kindOfNumber(v.String())
 		default:
 			return footnote.KindJSON
 		}
-		numbers := []string{footnote.KindInteger, footnote.KindNumber}
+		numbers := []string{footnote.KindInteger, footnote.KindNumber, footnote.KindDecimal}
 		switch {
 		case kind == "" || kind == this:
 			kind = this
 		case slices.Contains(numbers, kind) && slices.Contains(numbers, this):
-			kind = footnote.KindNumber
+			kind = numbers[max(1, slices.Index(numbers, kind), slices.Index(numbers, this))]
 		default:
 			return footnote.KindJSON
 		}
 	}
 	return kind
+}
+
+// exactDigits is how many digits a float64 keeps.
+const exactDigits = 15
+
+// kindOfNumber returns the kind that keeps all digits of a number.
+func kindOfNumber(text string) string {
+	if _, err := strconv.ParseInt(text, 10, 64); err == nil {
+		return footnote.KindInteger
+	}
+	if _, err := strconv.ParseFloat(text, 64); err != nil {
+		return footnote.KindJSON // too large
+	}
+	if len(strings.Trim(text, "-0.")) > exactDigits && !strings.ContainsAny(text, "eE") {
+		return footnote.KindDecimal
+	}
+	return footnote.KindNumber
 }
 
 // cell converts a value to a cell of a column.
@@ -154,8 +168,14 @@ func cell(value any, kind string) any {
 		if n, err := v.Int64(); err == nil && kind == footnote.KindInteger {
 			return n
 		}
-		if f, err := strconv.ParseFloat(v.String(), 64); err == nil && kind == footnote.KindNumber {
+		f, err := strconv.ParseFloat(v.String(), 64)
+		switch {
+		case err == nil && kind == footnote.KindNumber:
 			return f
+		case err == nil && kind == footnote.KindDecimal && strings.ContainsAny(v.String(), "eE"):
+			return strconv.FormatFloat(f, 'f', -1, 64)
+		case kind == footnote.KindDecimal:
+			return v.String()
 		}
 	case bool:
 		if kind == footnote.KindBoolean {
