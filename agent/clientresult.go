@@ -293,6 +293,9 @@ func (s *state) decisions(open map[string]openCall, approvals []Approval) (fresh
 		_, isOpen := open[a.CallID]
 		switch {
 		case a.ID != "" && s.asked[a.CallID] && a.ID != s.approvalID(a.CallID): // it answers an earlier question again
+		case isOpen && s.costly[a.CallID] && a.ID == "": // it may repeat the approval of the tool
+			return nil, footnote.Errorf(footnote.Conflict, "The call %.100q waits for the approval %.100q: repeat the "+
+				"decision with this approval_id.", a.CallID, s.approvalID(a.CallID))
 		case ok && given == a.Approved:
 		case ok:
 			return nil, footnote.Errorf(footnote.CallAnswered, "The call %.100q already has a different decision.",

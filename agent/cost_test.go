@@ -46,7 +46,12 @@ func TestCostNeedsAnApprovalOfItsOwn(t *testing.T) {
 				if ran != 0 || len(asked) != 2 || asked[1].Reason == "" || asked[1].ApprovalID == asked[0].ApprovalID {
 					t.Fatalf("it ran %d times; asked = %+v", ran, asked)
 				}
-				r.must(ticket.Conversation, approve("a", true, ""))
+				unnamed := approve("a", true, "")
+				if _, err := r.post(ticket.Conversation, unnamed); footnote.CodeOf(err) != footnote.Conflict {
+					t.Errorf("a decision that does not name its question: %v", err)
+				}
+				unnamed.Approvals[0].ID = asked[1].ApprovalID
+				r.must(ticket.Conversation, unnamed)
 				given := bodies[footnote.ApprovalGiven](r, ticket.Conversation)
 				if ran != 1 || len(given) != 2 || given[1].ApprovalID != asked[1].ApprovalID {
 					t.Errorf("it ran %d times; given = %+v", ran, given)

@@ -92,7 +92,7 @@ type Turn struct {
 // Approval is a person's decision about a call.
 type Approval struct {
 	CallID   string
-	ID       string // of the approval, if the client knows it; empty: the one that the call waits for
+	ID       string // of the approval; empty: the one because of the call's tool
 	Approved bool
 	Reason   string
 	// Always also approves later calls of the same tool in this conversation.

@@ -110,10 +110,11 @@ type givenStatement struct {
 }
 
 type givenApproval struct {
-	CallID   string `json:"call_id"`
-	Approved bool   `json:"approved"`
-	Reason   string `json:"reason"`
-	Always   bool   `json:"always"`
+	CallID     string `json:"call_id"`
+	ApprovalID string `json:"approval_id"`
+	Approved   bool   `json:"approved"`
+	Reason     string `json:"reason"`
+	Always     bool   `json:"always"`
 }
 
 type givenEdit struct {
@@ -195,7 +196,7 @@ func (g givenTurn) answered() (t agent.Turn, err error) {
 			return t, footnote.Invalidf("An approval needs a call_id, and its reason has at most 2000 bytes.")
 		}
 		t.Approvals = append(t.Approvals, agent.Approval{
-			CallID: a.CallID, Approved: a.Approved, Reason: a.Reason, Always: a.Always,
+			CallID: a.CallID, ID: a.ApprovalID, Approved: a.Approved, Reason: a.Reason, Always: a.Always,
 		})
 	}
 	return t, nil

@@ -67,7 +67,9 @@ func TestEstimateAsksOrRefuses(t *testing.T) {
 		if !strings.Contains(messages, reason) {
 			t.Errorf("the page does not tell the reason: %s", messages)
 		}
-		given := []map[string]any{{"call_id": ask.CallID, "approved": approve, "always": true}}
+		given := []map[string]any{{
+			"call_id": ask.CallID, "approval_id": ask.ApprovalID, "approved": approve, "always": true,
+		}}
 		g.call("POST", "/api/conversations/"+opened.Conversation+"/turns", map[string]any{"approvals": given}, 202,
 			nil)
 		for _, ev := range g.settle(opened.Conversation) {

@@ -324,7 +324,7 @@ export type Asking = (
 type TurnBody =
   | Asking
   | { answers: ToolAnswer[] }
-  | { approvals: { call_id: string; approved: boolean; reason?: string; always?: boolean }[] };
+  | { approvals: { call_id: string; approval_id?: string; approved: boolean; reason?: string; always?: boolean }[] };
 
 /** A failed call, with a message to show. The status is 0 if there was no response. */
 export class ApiError extends Error {

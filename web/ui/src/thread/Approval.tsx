@@ -47,7 +47,9 @@ export function Approval({ part, conversation }: { part: ToolPart; conversation:
     setSent(true);
     setError("");
     try {
-      await api.turn(conversation, { approvals: [{ call_id: part.key, approved, ...more }] });
+      await api.turn(conversation, {
+        approvals: [{ call_id: part.key, approval_id: part.approval?.id, approved, ...more }],
+      });
     } catch (err) {
       setError(errorMessage(err));
       setSent(false);
