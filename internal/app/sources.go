@@ -150,8 +150,10 @@ func openSources(ctx context.Context, c config.Config, p processes, log *slog.Lo
 			mu.Lock()
 			all[name], rowsPerUser = src, rowsPerUser || engine.RowsPerUser()
 			mu.Unlock()
-			return cmp.Or(probeReadOnly(ctx, name, src), checkProof(c, name, p.databases.Proof(src)),
-				checkTables(ctx, name, src, c.Tables[name]))
+			if err := probeReadOnly(ctx, name, src); err != nil {
+				return err
+			}
+			return cmp.Or(checkProof(c, name, p.databases.Proof(src)), checkTables(ctx, name, src, c.Tables[name]))
 		})
 	}
 	if err := group.Wait(); err != nil {

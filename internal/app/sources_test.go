@@ -30,6 +30,8 @@ type readOnly struct{ source.Source }
 
 func (readOnly) Probe(context.Context) error { return nil }
 
+func (readOnly) Dialect() *source.Dialect { return &source.Dialect{Name: "plain"} }
+
 func TestWritableSourceIsRefused(t *testing.T) {
 	err := probeReadOnly(t.Context(), "shop", writable{})
 	if !errors.Is(err, source.ErrWritable) ||
