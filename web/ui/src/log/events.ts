@@ -132,8 +132,8 @@ export interface Bodies {
     detail?: unknown;
     by?: string;
   };
-  /** reason says why a statement that reads much needs an approval, and outside which text from outside makes one of this
-   * call alone necessary. */
+  /** reason says why a statement that reads much needs an approval, and outside which text from outside makes one of
+   * this call alone necessary. */
   approval_asked: { approval_id: string; call_id: string; reason?: string; outside?: string };
   approval_given: { approval_id: string; call_id: string; approved: boolean; reason?: string; user?: string };
   run_started: {
