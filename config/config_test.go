@@ -57,7 +57,8 @@ var testValues = map[string][3]string{
 	"api_keys": {
 		`["key-one-0123456789=acme/one"]`, "key-two-0123456789",
 		"key-three-0123456789=acme/three,key-four-0123456789=x/y",
-	}, "accept_unproven": {`["lake"]`, "lake,mart", "mart"}, "cors_origins": {`["https://one.example"]`, "https://two.example", "*"},
+	},
+	"accept_unproven": {`["lake"]`, "lake,mart", "mart"}, "cors_origins": {`["https://one.example"]`, "https://two.example", "*"},
 	"filters":      {`{shop: {t: all}}`, `{shop: {t: "org = {org}"}}`, `{"shop": {"t": "org = {user}", "u": "all"}}`},
 	"functions":    {`["a=public.f"]`, "b=postgis", "c=public.f,d=pgcrypto"},
 	"redis":        {"redis://one:6379/0", "rediss://:pw@two", "unix:///tmp/three.sock"},

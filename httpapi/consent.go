@@ -103,8 +103,8 @@ func (s *Server) revokeToken(w http.ResponseWriter, r *http.Request) error {
 	return protocol.WriteJSON(w, http.StatusOK, []byte("{}"))
 }
 
-// consentRequest is what the page shows about a program that asks, or, if the program asks in a wrong way, where the
-// page goes to tell it.
+// consentRequest describes a program's request to the page. If the request is invalid, it has the address to which the
+// page returns with the error.
 type consentRequest struct {
 	Client struct {
 		Name string `json:"name,omitempty"` // as it calls itself

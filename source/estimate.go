@@ -31,12 +31,12 @@ func bills(s Source) bool {
 	return ok && b.Bills()
 }
 
-// Estimate is what an engine expects a statement to read, or to compute by joins if that is more. Estimates are often
-// wrong by a factor of ten, except for bytes of an engine that bills by them.
+// Estimate holds how many rows and bytes an engine expects a statement to read, or to compute by joins if that is more.
+// Estimates are often wrong by a factor of ten, except for bytes of an engine that bills by them.
 type Estimate struct {
 	Rows  int64 // -1 when not known
 	Bytes int64 // -1 when not known
-	// MicroUSD is what the statement would cost in millionths of a US dollar, for engines that bill by bytes.
+	// MicroUSD is the price of the statement in millionths of a US dollar, for engines that bill by bytes.
 	MicroUSD int64
 	// Why names the part of the plan that reads most, such as "reads all of orders". It may be empty.
 	Why string

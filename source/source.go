@@ -153,7 +153,7 @@ type Summary struct {
 	// statement failed afterwards.
 	Tables  []string
 	Elapsed time.Duration
-	// Estimate is what the engine expected the statement to read, as text; empty if it was not asked or cannot tell.
+	// Estimate is the engine's estimate as text; empty if there is none.
 	Estimate string
 }
 

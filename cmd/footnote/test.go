@@ -21,7 +21,7 @@ import (
 )
 
 type testCmd struct {
-	Suite      string `arg:"" optional:"" help:"File of the tests or folder of them (default: tests.yaml, else the tests of the context, or the demo's)."`
+	Suite      string `arg:"" optional:"" help:"File of the tests or folder of them (default: tests.yaml, the context's tests or the demo's)."`
 	Planner    bool   `xor:"who" help:"Let the offline planner answer, even if there are recordings."`
 	Live       bool   `xor:"who" help:"Ask the configured model."`
 	Record     bool   `xor:"who" help:"Ask the configured model, and record its answers."`

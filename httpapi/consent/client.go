@@ -28,7 +28,7 @@ type Client struct {
 	Redirects []string // where answers may go
 }
 
-// registration is what a client says about itself: when it registers, and in the document at its address.
+// registration holds a client's description of itself, sent when it registers or read from the document at its address.
 type registration struct {
 	ID        string   `json:"client_id,omitempty"`
 	Name      string   `json:"client_name,omitempty"`
@@ -112,8 +112,8 @@ func (c Client) allows(redirect string) bool {
 	})
 }
 
-// selfPrefix begins the id of a client that has registered. The id is what the client says about itself, so nothing is
-// stored, and nobody can fill a store with registrations.
+// selfPrefix begins the id of a client that has registered. The id holds the client's description of itself, so
+// nothing is stored, and nobody can fill a store with registrations.
 const selfPrefix = "fnd_"
 
 // register returns the id of a client that registers.

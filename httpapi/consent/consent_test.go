@@ -248,18 +248,20 @@ func TestRead(t *testing.T) {
 		answered bool // the client gets the error
 		change   []string
 	}{
-		"plain PKCE":            {invalidRequest, true, []string{"code_challenge_method", "plain"}},
-		"no PKCE":               {invalidRequest, true, []string{"code_challenge", ""}},
-		"a token":               {badResponseType, true, []string{"response_type", "token"}},
-		"another resource":      {invalidTarget, true, []string{"resource", "https://other.example/mcp"}},
-		"a long state":          {invalidRequest, true, []string{"state", strings.Repeat("s", maxState+1)}},
-		"an unnamed redirect":   {invalidRedirect, false, []string{"redirect_uri", redirect + "/x"}},
-		"no redirect":           {invalidRedirect, false, []string{"redirect_uri", ""}},
-		"another host":          {invalidRedirect, false, []string{"redirect_uri", "http://127.0.0.2:1/cb"}},
-		"a path of a loopback":  {invalidRedirect, false, []string{"redirect_uri", "http://127.0.0.1:2/other"}},
-		"an unknown client":     {invalidClient, false, []string{"client_id", "x"}},
-		"a damaged client":      {invalidClient, false, []string{"client_id", selfPrefix + "x"}},
-		"a client with scripts": {invalidRedirect, false, []string{"client_id", encoded(`{"redirect_uris":["javascript:1"]}`)}},
+		"plain PKCE":           {invalidRequest, true, []string{"code_challenge_method", "plain"}},
+		"no PKCE":              {invalidRequest, true, []string{"code_challenge", ""}},
+		"a token":              {badResponseType, true, []string{"response_type", "token"}},
+		"another resource":     {invalidTarget, true, []string{"resource", "https://other.example/mcp"}},
+		"a long state":         {invalidRequest, true, []string{"state", strings.Repeat("s", maxState+1)}},
+		"an unnamed redirect":  {invalidRedirect, false, []string{"redirect_uri", redirect + "/x"}},
+		"no redirect":          {invalidRedirect, false, []string{"redirect_uri", ""}},
+		"another host":         {invalidRedirect, false, []string{"redirect_uri", "http://127.0.0.2:1/cb"}},
+		"a path of a loopback": {invalidRedirect, false, []string{"redirect_uri", "http://127.0.0.1:2/other"}},
+		"an unknown client":    {invalidClient, false, []string{"client_id", "x"}},
+		"a damaged client":     {invalidClient, false, []string{"client_id", selfPrefix + "x"}},
+		"a client with scripts": {invalidRedirect, false, []string{
+			"client_id", encoded(`{"redirect_uris":["javascript:1"]}`),
+		}},
 	} {
 		r, err := f.Read(t.Context(), f.query(c.change...))
 		wantRefusal(t, name, err, c.code)

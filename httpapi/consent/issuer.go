@@ -57,7 +57,7 @@ type Options struct {
 	Notify func(ctx context.Context, e Event)
 }
 
-// Event is what happened to a consent.
+// Event is a change of a consent, for the audit.
 type Event struct {
 	What             string // Allowed, Denied, Revoked or Copied
 	Org, User        string
@@ -396,7 +396,7 @@ func (i *Issuer) HasFormat(text string) bool {
 	return ok && t.kind == accessKind
 }
 
-// Access is what a valid access token stands for.
+// Access describes a valid access token: whose it is, and which consent it belongs to.
 type Access struct {
 	ID, Org, User string // of the consent
 	Key           []byte // digest of the key with which the person has signed in

@@ -64,7 +64,7 @@ func pass(t *testing.T, g *rig, note func(retention.Deleted) error, days, want i
 }
 
 // TestResultsExpire deletes the rows of results that are older than results.keep, but not those that a newer result
-// has, too. Whoever asks for deleted rows is told.
+// has, too. A request for deleted rows says that they have expired.
 func TestResultsExpire(t *testing.T) {
 	for name, change := range map[string]func(*config.Config){
 		"file":     func(*config.Config) {},

@@ -363,8 +363,9 @@ func TestParkedRunContinuesTrace(t *testing.T) {
 		`[{"role":"assistant","parts":[{"type":"text","content":"It has 12 pages."}],"finish_reason":"stop"}]` {
 		t.Errorf("the answer is %v", got)
 	}
+	const response = `"response":"\u003cdata\u003e\n12\n\u003c/data\u003e"`
 	if chat := named(collector.Spans(), "chat claude-x"); len(chat) != 2 ||
-		!strings.Contains(chat[1].Attributes["gen_ai.input.messages"].(string), `"response":"\u003cdata\u003e\n12\n\u003c/data\u003e"`) {
+		!strings.Contains(chat[1].Attributes["gen_ai.input.messages"].(string), response) {
 		t.Errorf("model calls: %+v", chat)
 	}
 }

@@ -29,7 +29,7 @@ type Log interface {
 	Events(ctx context.Context, stream string, after int64) iter.Seq2[footnote.Event, error]
 }
 
-// Draft is what an administrator enters.
+// Draft holds an administrator's input.
 type Draft struct {
 	Conversation string   `json:"conversation"` // with the answer that was wrong
 	Seq          int64    `json:"seq"`          // of the answer

@@ -13,7 +13,7 @@ import (
 // exportPage is the number of rows that the driver holds in memory during an export.
 const exportPage = 50_000
 
-// session is what exports need of a connection.
+// session has the methods of a connection that exports use.
 type session interface {
 	querier
 	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)

@@ -121,10 +121,11 @@ func TestSource(t *testing.T) {
 
 // TestPrivilegesAreUntold checks the strength of a source whose connector knows no privileges.
 func TestPrivilegesAreUntold(t *testing.T) {
+	const unknown = `{"id":"1","error":{"message":"not supported","errorName":"NOT_SUPPORTED","errorType":"USER_ERROR"}}`
 	const none = `{"id":"1","columns":[{"name":"p","type":"varchar"}],"data":[]}`
 	for body, want := range map[string]string{
-		none: source.Gated,
-		`{"id":"1","error":{"message":"not supported","errorName":"NOT_SUPPORTED","errorType":"USER_ERROR"}}`: source.Unproven,
+		none:    source.Gated,
+		unknown: source.Unproven,
 	} {
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if sql, _ := io.ReadAll(r.Body); strings.Contains(string(sql), "table_privileges") {

@@ -1,5 +1,5 @@
-// The unmodified SDK of the Model Context Protocol, versions 1 and 2, against the program with an imitated model, over HTTP and on
-// standard streams. Lines "fake: …" of a question script the model, and "fault: NAME" makes it fail. test/e2e starts
+// The unmodified SDK of the Model Context Protocol, versions 1 and 2, against the program with an imitated model, over
+// HTTP and on standard streams. Lines "fake: …" of a question script the model, and "fault: NAME" makes it fail. test/e2e starts
 // both and runs this.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -109,7 +109,8 @@ for (const [where, connect] of [
         .then(() => resolve('answered'), () => resolve('cancelled'));
     });
     assert.equal(await waiting, 'cancelled');
-    await until(async () => (await call(client, { continue: id, wait_seconds: 1 })).structuredContent.status !== 'running');
+    const status = async () => (await call(client, { continue: id, wait_seconds: 1 })).structuredContent.status;
+    await until(async () => (await status()) !== 'running');
   });
 }
 

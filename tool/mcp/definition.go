@@ -29,7 +29,7 @@ const (
 // Family is that of all tools of MCP servers.
 const Family = "mcp"
 
-// readResource is what the tool is called that reads a server's resources.
+// readResource is the name of the tool that reads a server's resources.
 const readResource = "read_resource"
 
 // remote is a tool of a server.
@@ -138,7 +138,7 @@ func (t *remote) describe(title, description string, input json.RawMessage, read
 	return nil
 }
 
-// grace is what the engine waits longer than the server may take, so that the tool itself reports the timeout.
+// grace is how much longer the engine waits than the server may take, so that the tool itself reports the timeout.
 const grace = time.Second
 
 var notInNames = regexp.MustCompile(`[^a-zA-Z0-9_-]`)

@@ -118,7 +118,7 @@ func (s *Servers) Validate(name string, input []byte) error {
 	return nil // the engine refuses unknown tools
 }
 
-// validated is what all tools of this package have.
+// validated is implemented by all tools of this package.
 type validated interface{ validate(input []byte) error }
 
 // Close ends the connections and the programs, and waits for them.

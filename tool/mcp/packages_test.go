@@ -16,7 +16,7 @@ import (
 func published(t *testing.T, name string, args ...string) mcp.Server {
 	t.Helper()
 	if testing.Short() {
-		t.Skip("it runs Node.js")
+		t.Skip("it starts programs of Node.js, which make check leaves to make test")
 	}
 	dir, err := filepath.Abs(filepath.Join("..", "..", "test", "clients"))
 	if err != nil {

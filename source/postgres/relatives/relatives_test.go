@@ -163,8 +163,8 @@ func TestHonestStatements(t *testing.T) {
 		"SELECT id FROM orders UNION SELECT id FROM customers EXCEPT SELECT 1 INTERSECT SELECT 2 LIMIT 3 OFFSET 1",
 		"SELECT c.name, x.n FROM customers c CROSS JOIN LATERAL (SELECT count(*) AS n FROM orders o WHERE " +
 			"o.customer_id = c.id) x",
-		"SELECT round(avg(total)::numeric, 2), stddev_samp(total), substring(name FROM 1 FOR 2), position('d' IN name) FROM " +
-			"customers JOIN orders ON orders.customer_id = customers.id GROUP BY name",
+		"SELECT round(avg(total)::numeric, 2), stddev_samp(total), substring(name FROM 1 FOR 2), position('d' IN name) " +
+			"FROM customers JOIN orders ON orders.customer_id = customers.id GROUP BY name",
 		"SELECT * FROM (VALUES (1, 'a'), (2, 'b')) AS t(x, y)", "SELECT \"line\" FROM \"order lines\"",
 		"EXPLAIN SELECT count(*) FROM orders", "SELECT 1.5e3::float8, 'a' || 'b', 7 % 3, trim(both ' ' from ' x ')",
 	} {

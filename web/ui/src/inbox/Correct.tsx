@@ -45,7 +45,7 @@ function Form({ draft, onClose, onProposed }: { draft: Draft; onClose: () => voi
     parameters: lines(parameters),
   };
   const state = JSON.stringify(now);
-  const fresh = checked?.of === state ? checked.answer : undefined; // proposed is what was run
+  const fresh = checked?.of === state ? checked.answer : undefined; // only what was run can be proposed
   const run = async (check: boolean) => {
     setBusy(true);
     setError("");

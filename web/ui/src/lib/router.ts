@@ -1,6 +1,6 @@
 // The addresses of the app: / is a new question, /c/{id} a conversation, /c/{id}/{result} one of its results. The
-// query says what the right pane shows: ?view=sql. For administrators, /usage shows everyone's usage, /inbox the answers
-// that they should check, and /tests the tests of answers. Every other address is the page of a module, or leads
+// query names the view of the right pane: ?view=sql. For administrators, /usage shows everyone's usage, /inbox the
+// answers that they should check, and /tests the tests of answers. Every other address is the page of a module, or leads
 // nowhere; ?talk= names the conversation beside a module's page.
 import { useSyncExternalStore, type MouseEvent } from "react";
 
