@@ -1,7 +1,7 @@
 // The addresses of the app: / is a new question, /c/{id} a conversation, /c/{id}/{result} one of its results. The
 // query names the view of the right pane: ?view=sql. For administrators, /usage shows everyone's usage, /inbox the
-// answers that they should check, and /tests the tests of answers. Every other address is the page of a module, or leads
-// nowhere; ?talk= names the conversation beside a module's page.
+// answers that they should check, and /tests the tests of answers. Every other address is the page of a module, or
+// leads nowhere; ?talk= names the conversation beside a module's page.
 import { useSyncExternalStore, type MouseEvent } from "react";
 
 export const views = ["chart", "table", "sql", "trace", "data", "files"] as const;

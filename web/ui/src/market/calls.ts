@@ -90,18 +90,38 @@ async function answer(log: Log, part: ToolPart, parts: Parts): Promise<void> {
   if (running.has(key)) return;
   running.add(key);
   try {
-    await locked(key, async () => {
+    await locked(key, async (waited) => {
+      if (waited) await closed(log, part);
       if (!isOpen(log, part) || answeredCalls().includes(key)) return;
       await send(log, part, await execute(part, parts));
       recordAnswered(key);
+      await closed(log, part);
     });
   } finally {
     running.delete(key);
   }
 }
 
-// The calls that tabs of this browser have answered. The next tab that gets the lock may not have received the result
-// yet.
+const closesWithin = 2000; // ms, unless the connection is lost or the other tab has failed
+
+/** Waits until the log says that a call is answered, or the time is up. */
+function closed(log: Log, part: ToolPart): Promise<void> {
+  return new Promise((resolve) => {
+    const end = () => {
+      unsubscribe();
+      clearTimeout(timer);
+      resolve();
+    };
+    const look = () => {
+      if (!isOpen(log, part)) end();
+    };
+    const unsubscribe = log.subscribe(look);
+    const timer = setTimeout(end, closesWithin);
+    look();
+  });
+}
+
+// The calls that tabs of this browser have answered: a tab may get the lock before it receives the other's result.
 const storageKey = "footnote-answered";
 
 function answeredCalls(): string[] {
@@ -120,9 +140,15 @@ function recordAnswered(key: string): void {
   }
 }
 
-function locked(name: string, work: () => Promise<void>): Promise<void> {
+/** Runs work once no other tab does; work learns whether it had to wait. */
+async function locked(name: string, work: (waited: boolean) => Promise<void>): Promise<void> {
   // Without locks, several tabs may answer, and the server accepts the first answer.
-  return navigator.locks ? navigator.locks.request(name, work) : work();
+  if (!navigator.locks) return work(false);
+  const ran = await navigator.locks.request(name, { ifAvailable: true }, async (lock) => {
+    if (lock) await work(false);
+    return lock !== null;
+  });
+  if (!ran) await navigator.locks.request(name, () => work(true));
 }
 
 const isOpen = (log: Log, part: ToolPart) => {
