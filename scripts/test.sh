@@ -18,7 +18,7 @@ export TEST_PROGRAM="$PWD/bin/footnote"
 concurrent='(^|[^.[:alnum:]])go (func|[a-zA-Z_.]+\()|\.Go\(|\bsync\.(RW|Mu|Wa|Co)'
 concurrent+='|\b(atomic|synctest|errgroup)\.|/footnote/(agent|httpapi|hub)"'
 partly="/($(scripts/engines.sh | paste -sd '|' -)|market/importer|store/sqlite|tool/workspace)\$"
-unwatched='/(model/offline(/.*)?|test/(bench|docs|e2e|release))$'
+unwatched='/(internal/app|model/offline(/.*)?|test/(bench|docs|e2e|release))$' # internal/app: see with_race
 longest='/(internal/app|store/postgres|test/e2e|tool/(search|workspace))$' # these start first
 raced=() plain=() both=()
 while read -r package folder; do
@@ -55,9 +55,10 @@ done
 . scripts/goflags.sh
 export CGO_ENABLED=1
 go_test() { go test -count=1 -timeout 25m -vet=off -ldflags='-s -w' "$@"; }
-without_duckdb='CSV|Filter|Generat|Search' # tests of the server in internal/app
 with_race() {
   echo "go test -race: ${#raced[@]} packages, and the cancelling and sharing of ${#both[@]} more"
+  # The server's tests, without those that need DuckDB: with the race detector, these take ten times longer.
+  go_test -p 2 "${race[@]}" -tags noduckdb,arrow_json_stdlib ./internal/app
   go_test -p 2 "${race[@]}" "${raced[@]}"
   go_test -p 2 "${race[@]}" -run "$shared" "${both[@]}"
 }
@@ -66,11 +67,10 @@ without_race() {
   go_test -p 2 "${plain[@]}"
   # CGO_ENABLED=0 would compile every package once more; make static does. The tag leaves out the same files, and
   # listing shows whether a package needs cgo.
-  echo "without DuckDB: the packages that differ, and a server"
+  echo "without DuckDB: the packages that differ"
   mapfile -t differ < <(git grep -lE '^//go:build .*cgo' -- '*.go' | xargs dirname | sort -u)
   go vet -tags noduckdb,arrow_json_stdlib "${differ[@]/#/./}"
   go_test -tags noduckdb,arrow_json_stdlib ./source/duckdb
-  go_test -tags noduckdb,arrow_json_stdlib -run "$without_duckdb" ./internal/app
   CGO_ENABLED=0 go list -deps ./cmd/footnote >/dev/null
 }
 trap 'trap - INT TERM; kill 0' INT TERM # Ctrl+C does not reach background jobs

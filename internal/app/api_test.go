@@ -39,6 +39,14 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
+// needsDuckDB skips a test in the build without DuckDB. make test runs this package once with and once without it.
+func needsDuckDB(t *testing.T) {
+	t.Helper()
+	if !duckdb.Available {
+		t.Skip("built without DuckDB; the run with it has this test")
+	}
+}
+
 const (
 	adasKey = "key-of-ada"
 	bobsKey = "key-of-bob"

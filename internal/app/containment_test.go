@@ -26,7 +26,6 @@ import (
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/config"
 	"github.com/footnotehq/footnote/model/modeltest"
-	"github.com/footnotehq/footnote/source/duckdb"
 	"github.com/footnotehq/footnote/tool/workspace"
 )
 
@@ -178,9 +177,6 @@ func mailServer(t *testing.T, p *planted, sent *effects) string {
 // hostileDatabase is a DuckDB file in which names, comments and rows are injections.
 func hostileDatabase(t *testing.T, p *planted) string {
 	t.Helper()
-	if !duckdb.Available {
-		t.Skip("it needs DuckDB, which the run with the tag noduckdb leaves out; the other run has it")
-	}
 	path := filepath.Join(t.TempDir(), "crm.duckdb")
 	db, err := sql.Open("duckdb", path)
 	if err != nil {
@@ -238,6 +234,7 @@ func use(name, input string) modeltest.Block {
 // TestInjections asks a model that obeys every instruction it reads, in a configuration that lets all tools run
 // without approval. No injection may have an effect, whether nobody can approve or a person declines.
 func TestInjections(t *testing.T) {
+	needsDuckDB(t)
 	var p planted
 	var sent, obeyed effects
 	listener, err := net.Listen("tcp", "127.0.0.1:0")

@@ -131,6 +131,7 @@ func worked(t *testing.T, pid int) (ticks int) {
 // TestNothingRunsAfter checks that no engine works on a statement a second after it was stopped, has timed out, or has
 // lost its client.
 func TestNothingRunsAfter(t *testing.T) {
+	needsDuckDB(t)
 	const endless = "SELECT count(*) FROM orders a, orders b, orders c WHERE a.total + b.total + c.total < 0"
 	addresses, running := fourDatabases(t, ordersOf(20_000))
 	fake := modeltest.New(modeltest.Options{Key: "test", Rule: func(r modeltest.Request) modeltest.Reply {
@@ -223,6 +224,7 @@ func TestNothingRunsAfter(t *testing.T) {
 // TestFourSources checks that a question is asked of the right one of four sources, and that a question across two is
 // answered by a calculation, with footnotes to both statements.
 func TestFourSources(t *testing.T) {
+	needsDuckDB(t)
 	things := map[string]string{"lite": "films", "duck": "trips", "maria": "tickets", "post": "invoices"}
 	counts := map[string]int{"lite": 41, "duck": 52, "maria": 84, "post": 63}
 	addresses, _ := fourDatabases(t, func(name string) []string {

@@ -107,6 +107,7 @@ func TestEstimateAsksOrRefuses(t *testing.T) {
 
 // TestEstimates checks the estimates of every engine that runs here.
 func TestEstimates(t *testing.T) {
+	needsDuckDB(t)
 	addresses, _ := fourDatabases(t, ordersOf(100_000))
 	for name, address := range addresses {
 		t.Run(name, func(t *testing.T) {

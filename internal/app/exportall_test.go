@@ -25,6 +25,7 @@ func (g *rig) stored(conversation, source, sql string) string {
 
 // TestExportAll checks that all rows of a truncated result come from each engine, in each format.
 func TestExportAll(t *testing.T) {
+	needsDuckDB(t)
 	const orders = 30_000
 	sources, _ := fourDatabases(t, ordersOf(orders))
 	g := newRig(t, t.TempDir(), func(c *config.Config) {

@@ -13,7 +13,6 @@ import (
 	"testing"
 
 	"github.com/footnotehq/footnote/config"
-	"github.com/footnotehq/footnote/source/duckdb"
 )
 
 // sales returns the statements for the tenants' rows, for engines without policies.
@@ -57,8 +56,8 @@ var ownSales = map[string]string{"sales": "org = {org}", "totals": "all"}
 func TestFilteredSources(t *testing.T) {
 	for _, engine := range []string{"sqlite", "duckdb"} {
 		t.Run(engine, func(t *testing.T) {
-			if engine == "duckdb" && !duckdb.Available {
-				t.Skip("built without DuckDB, as make test does once, after all of it with DuckDB")
+			if engine == "duckdb" {
+				needsDuckDB(t)
 			}
 			file := salesFile(t, engine)
 			g := newRig(t, t.TempDir(), func(c *config.Config) {

@@ -14,7 +14,6 @@ import (
 	"github.com/footnotehq/footnote/config"
 	"github.com/footnotehq/footnote/internal/doctor"
 	"github.com/footnotehq/footnote/knowledge"
-	"github.com/footnotehq/footnote/source/duckdb"
 )
 
 // contextFolder writes the files of a context, given as names and contents.
@@ -75,8 +74,8 @@ datasets:
 func TestHiddenColumns(t *testing.T) {
 	for _, engine := range []string{"sqlite", "duckdb"} {
 		t.Run(engine, func(t *testing.T) {
-			if engine == "duckdb" && !duckdb.Available {
-				t.Skip("built without DuckDB, as make test does once, after all of it with DuckDB")
+			if engine == "duckdb" {
+				needsDuckDB(t)
 			}
 			dir := contextFolder(t, "model.yaml", salesModel)
 			keys := slices.Clone(twoOrgs)

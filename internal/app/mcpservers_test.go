@@ -16,7 +16,6 @@ import (
 	"github.com/footnotehq/footnote/config"
 	"github.com/footnotehq/footnote/internal/doctor"
 	"github.com/footnotehq/footnote/model/modeltest"
-	"github.com/footnotehq/footnote/source/duckdb"
 )
 
 // serve serves an MCP server and returns settings for it.
@@ -85,9 +84,7 @@ func TestChangedTool(t *testing.T) {
 
 // TestMCPResults checks that a structured result gets footnotes, and that calculations read it.
 func TestMCPResults(t *testing.T) {
-	if !duckdb.Available {
-		t.Skip("it needs DuckDB, which the run with the tag noduckdb leaves out; the other run has it")
-	}
+	needsDuckDB(t)
 	var calls atomic.Int64
 	s := sdk.NewServer(&sdk.Implementation{Name: "city", Version: "1"}, nil)
 	addTool(s, "stations", "Lists stations.", &calls, map[string]any{"stations": []any{

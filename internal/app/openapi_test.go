@@ -293,6 +293,7 @@ var aDrawing = map[string]any{"symbol": "EURUSD", "reason": "It held twice.", "d
 
 // TestResponsesMatchDescription sends each request of the app's own API and compares the answer with its schema.
 func TestResponsesMatchDescription(t *testing.T) {
+	needsDuckDB(t)
 	words := t.TempDir()
 	if err := knowledge.AddFiles(words, map[string][]byte{
 		"tests/one.yaml": []byte("tests: [{question: 'How many orders are there?', expect: {rows: [[1]]}}]"),

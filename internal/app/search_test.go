@@ -10,7 +10,6 @@ import (
 
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/config"
-	"github.com/footnotehq/footnote/source/duckdb"
 	"github.com/footnotehq/footnote/tool"
 	"github.com/footnotehq/footnote/tool/search"
 )
@@ -147,8 +146,8 @@ func TestInvalidSearchSettings(t *testing.T) {
 func TestSearchOfFilteredRows(t *testing.T) {
 	for _, engine := range []string{"sqlite", "duckdb"} {
 		t.Run(engine, func(t *testing.T) {
-			if engine == "duckdb" && !duckdb.Available {
-				t.Skip("built without DuckDB, as make test does once, after all of it with DuckDB")
+			if engine == "duckdb" {
+				needsDuckDB(t)
 			}
 			file := salesFile(t, engine)
 			g := newRig(t, t.TempDir(), func(c *config.Config) {

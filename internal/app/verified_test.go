@@ -322,6 +322,7 @@ func TestDoctorNamesUnusedQueries(t *testing.T) {
 
 // TestVerifiedOnEngines binds a value of each type in Postgres and in files that DuckDB reads.
 func TestVerifiedOnEngines(t *testing.T) {
+	needsDuckDB(t)
 	query := func(sql string) string {
 		return strings.Join([]string{
 			`-- question: {status} orders in {month}, since {day}, above {amount} and up to number {n} of year {year}, of {who}`,
