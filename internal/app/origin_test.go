@@ -115,7 +115,7 @@ func TestOriginReachesPostgresLog(t *testing.T) {
 	if strings.Contains(traces.body, "orders") {
 		t.Error("the question reached the collector")
 	}
-	log := string(server.Log())
+	log := string(server.Log(0))
 	mark := "/* footnote run=" + run + " request=ticket-4711 */ "
 	for _, want := range []string{
 		mark + sql, mark + "BEGIN ISOLATION LEVEL READ COMMITTED READ ONLY", mark + "SELECT pg_catalog.set_config(",

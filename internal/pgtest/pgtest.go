@@ -7,6 +7,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"math"
 	"net/url"
 	"os"
 	"os/exec"
@@ -255,9 +257,14 @@ func (s *Server) start() error {
 	})
 }
 
-// Log returns the server's log.
-func (s *Server) Log() []byte {
-	out, _ := os.ReadFile(filepath.Join(s.dir, "log")) // a missing log counts as empty
+// Log returns the server's log from an offset in bytes on.
+func (s *Server) Log(from int64) []byte {
+	f, err := os.Open(filepath.Join(s.dir, "log"))
+	if err != nil {
+		return nil // a missing log counts as empty
+	}
+	defer f.Close()
+	out, _ := io.ReadAll(io.NewSectionReader(f, from, math.MaxInt64-from))
 	return out
 }
 

@@ -36,7 +36,11 @@ type spied struct {
 	past   *Source // of other connections, for statements past the gate
 	server *pgtest.Server
 	owner  string
+	log    *spyLog
 }
+
+// spyLog counts the lines of spies in the part of the server's log that was read.
+type spyLog struct{ read, lines int }
 
 func newSpied(t testing.TB, server *pgtest.Server, functions ...string) spied {
 	t.Helper()
@@ -52,11 +56,17 @@ func newSpied(t testing.TB, server *pgtest.Server, functions ...string) spied {
 
 func over(t testing.TB, server *pgtest.Server, owner, reader string, functions ...string) spied {
 	t.Helper()
-	return spied{open(t, reader, Options{Functions: functions}), open(t, reader, Options{}), server, owner}
+	return spied{open(t, reader, Options{Functions: functions}), open(t, reader, Options{}), server, owner, new(spyLog)}
 }
 
 // ran returns how often a spy has run.
-func (s spied) ran() int { return bytes.Count(s.server.Log(), []byte("LOG:  spy_ran")) }
+func (s spied) ran() int {
+	news := s.server.Log(int64(s.log.read))
+	news = news[:bytes.LastIndexByte(news, '\n')+1] // the last line may be incomplete
+	s.log.read += len(news)
+	s.log.lines += bytes.Count(news, []byte("LOG:  spy_ran"))
+	return s.log.lines
+}
 
 // withoutGate runs a statement without the gate.
 func (s spied) withoutGate(t *testing.T, sql string) error {
