@@ -39,7 +39,7 @@ func harmlessFunction(name string) bool {
 		}
 	}
 	for _, c := range combinators {
-		if base, ok := strings.CutSuffix(name, c); ok && base != "" && functions[base] {
+		if base, ok := strings.CutSuffix(name, c); ok && harmlessFunction(base) {
 			return true
 		}
 	}
@@ -88,7 +88,7 @@ var Dialect = source.NewDialect(source.Dialect{
 })
 
 var rules = &grammar.Dialect{
-	NameQuote: '`', StringQuotes: "'", Backslash: true, HashComments: true, InReadsTable: true,
+	NameQuote: '`', StringQuotes: "'", Backslash: true, Escapes: "x", Bytes: 'x', HashComments: true, InReadsTable: true,
 	Function:       harmlessFunction,
 	TableFunctions: wordlist.Set("numbers numbers_mt zeros generate_series generateseries values"),
 	Advice: map[string]string{

@@ -103,8 +103,18 @@ func (p *parser) operand() {
 			p.subscript()
 		case p.sign("::"):
 			p.typeName()
-		case p.sign(":"), p.sign("."):
+		case p.sign(":"):
 			p.field()
+		case p.sign("."):
+			if !p.sign("*") {
+				p.field()
+				break
+			}
+			if p.changes(); p.isWord("as") && p.signAt(1, "(") {
+				p.take("as")
+				p.columns()
+			}
+			return
 		default:
 			return
 		}
@@ -183,11 +193,6 @@ func (p *parser) array() {
 	})
 }
 
-// calledKeywords are the keywords that are also functions.
-var calledKeywords = map[string]bool{
-	"left": true, "right": true, "like": true, "ilike": true, "rlike": true, "all": true, "and": true, "or": true,
-}
-
 // keyword reads what begins with a word: a construct of its own, a call or a name.
 func (p *parser) keyword() {
 	t := p.peek()
@@ -195,9 +200,10 @@ func (p *parser) keyword() {
 	switch {
 	case t.low == "case":
 		p.cases()
-	case t.low == "exists" && called:
+	case t.low == "exists" && called && p.try(func() {
 		p.take("exists")
 		p.inBrackets(p.query)
+	}):
 	case t.low == "interval":
 		p.interval()
 	case called && (t.low == "cast" || t.low == "try_cast" || t.low == "safe_cast"):
@@ -216,8 +222,11 @@ func (p *parser) keyword() {
 		p.emit(strings.ToUpper(t.low))
 		p.next()
 		p.literal()
-	case called && calledKeywords[t.low]:
+	case called && reserved[t.low]: // a keyword that is also a function, such as left
 		p.call(p.member())
+	case p.signAt(1, "=>"): // or the name of an argument
+		written, _ := p.member()
+		p.emit(written)
 	default:
 		p.path()
 	}
@@ -275,7 +284,7 @@ func (p *parser) cases() {
 func (p *parser) interval() {
 	p.need("interval")
 	p.deeper(p.operand)
-	for ok := true; ok; ok = p.take("to") {
+	for ok := true; ok; ok = p.take("to") || p.peek().kind == number && units[p.ahead(1).low] && p.literal() {
 		if t := p.peek(); t.kind == word && units[t.low] {
 			p.take(t.low)
 		}
@@ -295,6 +304,9 @@ func (p *parser) cast() {
 		}
 		if p.take("format") {
 			p.literal()
+			if p.take("at", "time", "zone") {
+				p.operand()
+			}
 		}
 	})
 }
@@ -337,16 +349,23 @@ func (p *parser) typePart() {
 	p.typeName()
 }
 
+// harmless refuses a function that may have an effect.
+func (p *parser) harmless(function string) {
+	if low := source.Lower(function); p.err == nil && (!p.d.Function(low) || p.Routines[low]) {
+		p.refuse("The function %.60s is not allowed: it is not among the harmless ones.", function)
+	}
+}
+
 // call reads the call of a function behind its name.
 func (p *parser) call(written, value string) {
-	low := source.Lower(value)
-	if p.err == nil && (!p.d.Function(low) || p.Routines[low]) {
-		p.refuse("The function %.60s is not allowed: it is not among the harmless ones.", value)
-	}
+	p.harmless(value)
 	p.emit(written)
 	p.deeper(p.arguments)
 	if p.isSign("(") { // quantile(0.5)(x)
 		p.deeper(p.arguments)
+	}
+	if strings.EqualFold(value, "columns") {
+		p.changes()
 	}
 	for p.err == nil {
 		switch {
@@ -384,7 +403,7 @@ func (p *parser) arguments() {
 			return
 		}
 		if !p.isWord("from") {
-			p.list(p.item)
+			p.list(p.passed)
 		}
 		for p.choose("from", "for", "placing") {
 			p.expression()
@@ -399,9 +418,22 @@ func (p *parser) arguments() {
 			_ = p.choose("max", "min")
 			p.expression()
 		}
+		if p.take("group", "by") {
+			p.groups()
+		}
 		p.orderBy()
 		p.limits()
 	})
+}
+
+// passed reads an argument: an expression, or TABLE t.
+func (p *parser) passed() {
+	if p.isWord("table") && p.isName(1) {
+		p.take("table")
+		p.table()
+		return
+	}
+	p.item()
 }
 
 // window reads the definition of a window in brackets.

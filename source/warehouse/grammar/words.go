@@ -7,7 +7,12 @@ var reserved = wordlist.Set(`
 	all and as asc between by case collate cross desc distinct else end except exists fetch for from full group having
 	ilike in inner intersect into is join left like limit natural not on or order outer over qualify regexp right rlike
 	select similar then union using when where window with within
-	alter analyze call copy create delete drop execute grant insert kill merge revoke set show truncate update`)
+	` + starts)
+
+// statements are the reserved words that begin statements. They can be names behind AS.
+var statements = wordlist.Set(starts)
+
+const starts = "alter analyze call copy create delete drop execute grant insert kill merge revoke set show truncate update"
 
 // notAlias are further words that do not name a table or column when AS is left out.
 var notAlias = wordlist.Set(`
@@ -17,6 +22,8 @@ var notAlias = wordlist.Set(`
 
 // joinWords are the words that may come before JOIN.
 var joinWords = wordlist.Set("all anti any array asof cross full global inner left natural outer paste right semi")
+
+var setOperators = wordlist.Set("union except intersect minus")
 
 // typedLiterals are the types that may come before a string.
 var typedLiterals = wordlist.Set(`date time timestamp timestamp_ntz timestamp_ltz timestamptz datetime decimal numeric
