@@ -20,7 +20,7 @@ var functions = wordlist.Set(functionFile)
 // families are the beginnings of names whose functions are all harmless: conversions, and functions of arrays and JSON.
 var families = []string{
 	"to", "array", "json", "map", "bit", "quantile", "uniq", "group", "arg", "topk", "tuple", "subtract", "date",
-	"multi", "window", "geohash", "cutto",
+	"multi", "window", "geohash", "cutto", "ipv4", "ipv6", "snowflakeid", "reinterpret",
 }
 
 // combinators are the ends of names of aggregates.

@@ -234,7 +234,11 @@ func (p *parser) keyword() {
 
 // path reads a column, perhaps with its table, or the call of a function.
 func (p *parser) path() {
-	written, value := p.identifier()
+	begin := p.identifier
+	if p.peek().kind == word && p.signAt(1, ".") {
+		begin = p.member // what a dot follows is a name
+	}
+	written, value := begin()
 	path, low := []string{written}, []string{value}
 	for p.isSign(".") && (p.ahead(1).kind == word || p.ahead(1).kind == name) {
 		p.next()
@@ -379,11 +383,7 @@ func (p *parser) call(written, value string) {
 			})
 		case p.take("ignore", "nulls"), p.take("respect", "nulls"):
 		case p.take("over"):
-			if p.isSign("(") {
-				p.window()
-			} else {
-				p.name()
-			}
+			p.windowOrName()
 		default:
 			return
 		}
@@ -398,7 +398,7 @@ func (p *parser) arguments() {
 		}
 		_ = p.choose("distinct", "all")
 		_ = p.choose("both", "leading", "trailing")
-		if p.isWord("select") || p.isWord("with") {
+		if p.oneOf("select", "with") || p.isWord("values") && (p.signAt(1, "(") || p.ahead(1).kind >= text) {
 			p.query()
 			return
 		}
@@ -434,6 +434,14 @@ func (p *parser) passed() {
 		return
 	}
 	p.item()
+}
+
+func (p *parser) windowOrName() {
+	if p.isSign("(") {
+		p.window()
+	} else {
+		p.name()
+	}
 }
 
 // window reads the definition of a window in brackets.

@@ -328,12 +328,16 @@ func (p *parser) name() {
 	p.emit(written)
 }
 
-// alias reads a name with or without AS, if there is one.
+// alias reads a name with or without AS, if there is one. Behind AS, keywords and texts are names, too.
 func (p *parser) alias() bool {
 	as := p.isWord("as")
-	if t := p.ahead(1); as && (t.kind == name || t.kind == word && !reserved[t.low] || statements[t.low]) {
+	switch t := p.ahead(1); {
+	case as && t.kind == text:
+		p.need("as")
+		return p.literal()
+	case as && (t.kind == name || t.kind == word):
 		p.next()
-	} else if as || !p.isName(0) || notAlias[p.peek().low] || p.isWord("at", "time") {
+	case as || !p.isName(0) || notAlias[p.peek().low] || p.isWord("at", "time"):
 		return false
 	}
 	written, _ := p.member()

@@ -139,7 +139,7 @@ func (p *parser) selection() {
 			p.list(func() {
 				p.name()
 				p.need("as")
-				p.window()
+				p.windowOrName()
 			})
 		default:
 			return
@@ -256,7 +256,11 @@ func (p *parser) group() {
 	switch {
 	case p.take("grouping", "sets"), p.oneOf("rollup", "cube") && p.signAt(1, "(") && p.choose("rollup", "cube"):
 		p.deeper(func() { p.inBrackets(func() { p.list(p.group) }) })
-	case !p.take("all"):
+	case p.take("all"):
+		if p.oneOf("grouping", "rollup", "cube") {
+			p.group()
+		}
+	default:
 		p.named()
 	}
 }
