@@ -178,6 +178,7 @@ func (p *parser) brackets() {
 		p.inBrackets(func() {
 			if !p.isSign(")") {
 				p.list(p.item)
+				p.orderBy() // of a PIVOT's ANY
 			}
 		})
 	})

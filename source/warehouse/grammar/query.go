@@ -359,7 +359,9 @@ func (p *parser) lateralView() {
 	p.need("lateral", "view")
 	p.take("outer")
 	p.tableFunction()
-	p.name()
+	if !p.isWord("as") {
+		p.name()
+	}
 	if p.take("as") {
 		p.list(p.name)
 	}
