@@ -11,7 +11,7 @@ import (
 func TestTPC(t *testing.T) {
 	r := &reader{e: &engine{}, cat: &catalog{}}
 	sourcetest.TPC(t, []string{
-		`"([^"]*)"`, "`$1`", `(?i)\s+NULLS (FIRST|LAST)`, "", `\*\s+FROM warehouse`, "warehouse.* FROM warehouse",
+		`"([^"]*)"`, "`$1`", `(?i)\s+NULLS (FIRST|LAST)`, "", `(,\s*)\*\s+FROM (\w+)`, "$1$2.* FROM $2",
 	}, `(?i)\bFULL OUTER JOIN\b`, 2, func(sql string) error {
 		_, err := grammar.Read(sql, grammar.Options{Call: r.call, Table: func(_, name string) (grammar.Table, error) {
 			return grammar.Table{SQL: grammar.Quote(name), Name: name, Listed: name}, nil
