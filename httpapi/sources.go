@@ -24,9 +24,9 @@ type Data interface {
 	Query(ctx context.Context, p footnote.Principal, source, sql string, checked *protocol.Checked) (footnote.Result,
 		time.Duration, error)
 	// Export runs one statement like Query, without its limits of rows and bytes, and calls each for every row. It
-	// returns a note about rows that were left out, or "".
-	Export(ctx context.Context, p footnote.Principal, source, sql string, each func(row []any) error) (note string,
-		err error)
+	// returns the columns, and a note about rows that were left out, or "".
+	Export(ctx context.Context, p footnote.Principal, source, sql string, each func(row []any) error) (
+		columns []footnote.Column, note string, err error)
 	Calculations
 	// Suggest returns questions that were tested and have an answer.
 	Suggest(ctx context.Context, p footnote.Principal, source string, n int) ([]string, error)

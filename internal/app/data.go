@@ -318,11 +318,11 @@ func (d data) Query(ctx context.Context, p footnote.Principal,
 
 // Export implements httpapi.Data.
 func (d data) Export(ctx context.Context, p footnote.Principal, name, sql string,
-	each func(row []any) error) (note string, err error) {
+	each func(row []any) error) (columns []footnote.Column, note string, err error) {
 	ctx = footnote.WithPrincipal(ctx, p)
 	src, err := d.catalog.Find(p, name)
 	if err != nil {
-		return "", err
+		return nil, "", err
 	}
 	limits := source.Limits{Time: d.cfg.Limits.ExportTime, Rows: d.cfg.Limits.ExportRows, Bytes: math.MaxInt64}
 	sum, err := source.Stream(footnote.WithSource(ctx, name), src, source.Query{
@@ -331,7 +331,7 @@ func (d data) Export(ctx context.Context, p footnote.Principal, name, sql string
 	if sum.Truncated {
 		note = fmt.Sprintf("The statement has more rows than the %d that one file may have.", sum.Rows)
 	}
-	return note, personal(err)
+	return sum.Columns, note, personal(err)
 }
 
 var errQueryTime = errors.New("the statement timed out")
