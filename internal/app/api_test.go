@@ -774,6 +774,11 @@ type ownResult struct {
 
 // upload builds a request that posts a file as a form.
 func (g *rig) upload(name string, data []byte) *http.Request {
+	return g.sendFile("POST", "/api/sources", name, data)
+}
+
+// sendFile builds a request with a file as a form.
+func (g *rig) sendFile(method, target, name string, data []byte) *http.Request {
 	g.t.Helper()
 	var body bytes.Buffer
 	form := multipart.NewWriter(&body)
@@ -784,7 +789,7 @@ func (g *rig) upload(name string, data []byte) *http.Request {
 	if err = errors.Join(err, form.Close()); err != nil {
 		g.t.Fatal(err)
 	}
-	r := g.request("POST", "/api/sources", body.Bytes())
+	r := g.request(method, target, body.Bytes())
 	r.Header.Set("Content-Type", form.FormDataContentType())
 	return r
 }
@@ -897,6 +902,68 @@ func TestCSVUpload(t *testing.T) {
 	g.refused(g.request("POST", "/api/sources/"+up.Name+"/query", map[string]any{
 		"sql": "SELECT * FROM read_csv('/etc/passwd')",
 	}), 400, "invalid_request")
+}
+
+// TestChangedUploads replaces an upload and appends to it. Its name stays, and older results say that it has changed.
+func TestChangedUploads(t *testing.T) {
+	folder := t.TempDir()
+	g := newRig(t, folder)
+	conversation := g.ask("How many orders are there?")
+	w := g.do(g.upload("sales.csv", []byte("city,amount\nOslo,10\n")))
+	if !duckdb.Available {
+		t.Skip("CSV files need DuckDB")
+	}
+	var up httpapi.SourceInfo
+	if err := json.Unmarshal(w.Body.Bytes(), &up); err != nil || w.Code != 201 {
+		t.Fatal(w.Code, w.Body)
+	}
+	total := func(want float64) string {
+		t.Helper()
+		var a struct{ Result struct{ ID string } }
+		g.call("POST", "/api/sources/"+up.Name+"/query", map[string]any{
+			"sql": "SELECT sum(amount) AS n FROM sales", "conversation": conversation,
+		}, 200, &a)
+		var page struct {
+			Rows    [][]float64
+			Changed *time.Time `json:"source_changed"`
+		}
+		if g.call("GET", "/api/results/"+a.Result.ID, nil, 200, &page); page.Rows[0][0] != want || page.Changed != nil {
+			t.Errorf("%+v, want %v", page, want)
+		}
+		return a.Result.ID
+	}
+	old := total(10)
+	change := func(method, path, name, text string, status int, words string) {
+		t.Helper()
+		w := g.do(g.sendFile(method, "/api/sources/"+up.Name+path, name, []byte(text)))
+		if w.Code != status || !strings.Contains(w.Body.String(), words) {
+			t.Errorf("%s %s: %d %s", method, name, w.Code, w.Body)
+		}
+	}
+	change("PUT", "", "new.csv", "city,amount\nRome,32\nOslo,1", 200, `"rows":2`)
+	newer := total(33)
+	change("POST", "/append", "more.csv", "city,amount\r\nOslo,7\r\n", 200, `"rows":3`)
+	total(40)
+	for _, id := range []string{old, newer} {
+		if w := g.do(g.request("GET", "/api/results/"+id, nil)); !strings.Contains(w.Body.String(), "source_changed") {
+			t.Errorf("an older result: %s", w.Body)
+		}
+	}
+	change("POST", "/append", "x.csv", "city,total\nOslo,7\n", 400, "amount is missing; total is new")
+	change("POST", "/append", "x.csv", "city,amount\nOslo,many\n", 400, "amount is VARCHAR, and was BIGINT")
+	change("POST", "/append", "x.csv", "amount,city\n7,Oslo\n", 400, "The first lines of the files differ")
+	change("POST", "/append", "x.db", "city,amount\nOslo,7\n", 400, "can be appended to a file of the same kind")
+	change("PUT", "", "x.db", "no database", 400, "cannot be used")
+	total(40)
+	theirs := g.sendFile("PUT", "/api/sources/"+up.Name, "x.csv", []byte("a\n1\n"))
+	theirs.Header.Set("Authorization", "Bearer "+bobsKey)
+	g.refused(theirs, 404, "not_found")
+	g.refused(g.sendFile("PUT", "/api/sources/shop", "x.csv", []byte("a\n1\n")), 404, "not_found")
+	if err := g.app.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	g = newRig(t, folder)
+	total(40)
 }
 
 func TestExportAndMessages(t *testing.T) {

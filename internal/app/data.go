@@ -123,6 +123,9 @@ func (d data) uploaded(e catalog.Entry) httpapi.SourceInfo {
 	if e.Rows >= 0 {
 		info.Rows = &e.Rows
 	}
+	if !e.Changed.IsZero() {
+		info.Changed = &e.Changed
+	}
 	return info
 }
 
@@ -132,6 +135,23 @@ func (d data) Add(ctx context.Context, p footnote.Principal, filename string,
 	e, err := d.catalog.Add(ctx, p, filename, content)
 	return d.uploaded(e), err
 }
+
+// Replace implements httpapi.Data.
+func (d data) Replace(ctx context.Context, p footnote.Principal, name, filename string,
+	content io.Reader) (httpapi.SourceInfo, error) {
+	e, err := d.catalog.Replace(ctx, p, name, filename, content)
+	return d.uploaded(e), err
+}
+
+// Append implements httpapi.Data.
+func (d data) Append(ctx context.Context, p footnote.Principal, name, filename string,
+	content io.Reader) (httpapi.SourceInfo, error) {
+	e, err := d.catalog.Append(ctx, p, name, filename, content)
+	return d.uploaded(e), err
+}
+
+// Changed implements httpapi.Data.
+func (d data) Changed(p footnote.Principal, name string) time.Time { return d.catalog.Changed(p, name) }
 
 // Remove implements httpapi.Data.
 func (d data) Remove(_ context.Context, p footnote.Principal, name string) error {

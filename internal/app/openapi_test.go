@@ -453,6 +453,14 @@ func TestResponsesMatchDescription(t *testing.T) {
 		}
 	}
 	check(g.request("POST", "/api/sources", nil), up, 201)
+	put := g.sendFile("PUT", "/api/sources/"+source.Name, "x.db", data)
+	check(put, g.do(put), 200)
+	more := g.do(g.upload("y.csv", []byte("a,b\n1,2\n")))
+	var lines struct{ Name string }
+	if json.Unmarshal(more.Body.Bytes(), &lines) == nil && more.Code == 201 { // with DuckDB
+		r := g.sendFile("POST", "/api/sources/"+lines.Name+"/append", "y.csv", []byte("a,b\n3,4\n"))
+		check(r, g.do(r), 200)
+	}
 	for path, methods := range s.paths {
 		for method, op := range methods {
 			if op.TakesIDs != nil {
