@@ -14,6 +14,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -964,6 +965,66 @@ func TestChangedUploads(t *testing.T) {
 	}
 	g = newRig(t, folder)
 	total(40)
+}
+
+// TestAddedSource adds an upload to an open conversation: the event is in the log, the next message tells the model, and
+// the next question is answered from it.
+func TestAddedSource(t *testing.T) {
+	g := newRig(t, t.TempDir())
+	id := g.ask("How many orders are there?")
+	up := func(r *http.Request) string {
+		var info httpapi.SourceInfo
+		if w := g.do(r); json.Unmarshal(w.Body.Bytes(), &info) != nil || w.Code != 201 {
+			t.Fatal(w.Code, w.Body)
+		}
+		return info.Name
+	}
+	name := up(g.upload("extra.db", shopBytes(t)))
+	theirs := g.upload("theirs.db", shopBytes(t))
+	theirs.Header.Set("Authorization", "Bearer "+bobsKey)
+	path := "/api/conversations/" + id + "/sources"
+	for _, source := range []string{"shop", "nothing", up(theirs)} {
+		g.refused(g.request("POST", path, map[string]any{"source": source}), 400, "invalid_request")
+	}
+	foreign := g.request("POST", path, map[string]any{"source": name})
+	foreign.Header.Set("Authorization", "Bearer "+bobsKey)
+	g.refused(foreign, 404, "not_found")
+	g.call("POST", path, map[string]any{"source": name}, 204, nil)
+	g.refused(g.request("POST", path, map[string]any{"source": name}), 400, "invalid_request")
+	var c conv
+	if g.call("GET", "/api/conversations/"+id, nil, 200, &c); !slices.Equal(c.Sources, []string{"shop", name}) {
+		t.Errorf("the sources are %v", c.Sources)
+	}
+	g.call("POST", "/api/conversations/"+id+"/turns",
+		map[string]any{"text": "How many customers are in " + name + "?"}, 202, nil)
+	var told, again string
+	for _, ev := range g.settle(id) {
+		var m footnote.UserMessage
+		if ev.Kind == "user_message" && json.Unmarshal(ev.Body, &m) == nil {
+			told = m.Context
+		}
+	}
+	if !strings.Contains(told, "added the source "+name) || !strings.Contains(told, "customers (id INTEGER") {
+		t.Errorf("the model reads %q", told)
+	}
+	results := g.results(id)
+	if last := results[len(results)-1]; last.Result == nil || last.Result.Source != name {
+		t.Errorf("the answer is not from the added source: %+v", last)
+	}
+	g.call("POST", "/api/conversations/"+id+"/turns", map[string]any{"text": "How many orders are in shop?"}, 202, nil)
+	for _, ev := range g.settle(id) {
+		var m footnote.UserMessage
+		if ev.Kind == "user_message" && json.Unmarshal(ev.Body, &m) == nil {
+			again = m.Context
+		}
+	}
+	if strings.Contains(again, "added the source") {
+		t.Errorf("the model reads it twice: %q", again)
+	}
+	page := g.do(g.request("GET", "/api/conversations/"+id+"/export?format=html", nil)).Body.String()
+	if !strings.Contains(page, "The source "+name+" was added.") {
+		t.Error("the exported conversation does not tell")
+	}
 }
 
 func TestExportAndMessages(t *testing.T) {

@@ -429,6 +429,7 @@ func TestResponsesMatchDescription(t *testing.T) {
 		{"DELETE", "/api/drawings/mine?symbol=EURUSD", nil, 200},
 		{"DELETE", "/api/drawings/mine?symbol=EURUSD", nil, 404},
 		{"GET", "/api/drawings/history?symbol=EURUSD", nil, 200},
+		{"POST", "/api/conversations/" + id + "/sources", map[string]any{"source": source.Name}, 204},
 		{"DELETE", "/api/sources/" + source.Name, nil, 204},
 		{"DELETE", "/api/conversations/" + id, nil, 204},
 	}

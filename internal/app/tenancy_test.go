@@ -134,6 +134,7 @@ var probes = map[string]probe{
 		body: in("sql", "SELECT 1", "replaces", "r1", "columns", []any{}, "row_count", 0, "ms", 1),
 	},
 	"POST /api/conversations/{id}/stop":             {},
+	"POST /api/conversations/{id}/sources":          {body: in("source", "x")},
 	"GET /api/conversations/{id}/workspace":         {},
 	"GET /api/conversations/{id}/workspace/file":    {query: "?path=x"},
 	"POST /api/conversations/{id}/workspace/revert": {body: in("path", "x")},
