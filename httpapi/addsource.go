@@ -31,7 +31,8 @@ func (s *Server) addSource(w http.ResponseWriter, r *http.Request, head footnote
 		return err
 	}
 	if !slices.ContainsFunc(list, func(i SourceInfo) bool { return i.Uploaded && i.Name == in.Source }) {
-		return footnote.Invalidf("You have no upload named %.80q. Only uploads can be added to a conversation.", in.Source)
+		return footnote.Invalidf("You have no upload named %.80q. Only uploads can be added to a conversation.",
+			in.Source)
 	}
 	schema, err := s.opts.Data.Schema(r.Context(), p, in.Source)
 	if err != nil {

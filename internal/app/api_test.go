@@ -967,8 +967,8 @@ func TestChangedUploads(t *testing.T) {
 	total(40)
 }
 
-// TestAddedSource adds an upload to an open conversation: the event is in the log, the next message tells the model, and
-// the next question is answered from it.
+// TestAddedSource adds an upload to an open conversation: the event is in the log, the next message tells the model,
+// and the next question is answered from it.
 func TestAddedSource(t *testing.T) {
 	g := newRig(t, t.TempDir())
 	id := g.ask("How many orders are there?")

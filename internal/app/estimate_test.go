@@ -83,7 +83,8 @@ func TestEstimateAsksOrRefuses(t *testing.T) {
 		}
 		results = g.results(opened.Conversation)
 		if last := results[len(results)-1]; approve {
-			if w := export(opened.Conversation, last.Result.ID); w.Code != 200 || !strings.Contains(w.Body.String(), "\n") {
+			w := export(opened.Conversation, last.Result.ID)
+			if w.Code != 200 || !strings.Contains(w.Body.String(), "\n") {
 				t.Errorf("all rows of an approved statement: %d %s", w.Code, w.Body)
 			}
 		}

@@ -501,7 +501,8 @@ func TestChange(t *testing.T) {
 	}
 	check(both, "2\n3")
 	for _, tc := range []struct{ filename, content, words string }{
-		{"x.jsonl", "bad", "it is bad"}, {"x.csv", "4", "same kind"}, {"x.jsonl", "4\n", "do not fit together: 3 and 2"},
+		{"x.jsonl", "bad", "it is bad"}, {"x.csv", "4", "same kind"},
+		{"x.jsonl", "4\n", "do not fit together: 3 and 2"},
 	} { // the source of these tests counts bytes, not rows, and a line break was missing
 		if _, err := c.Append(t.Context(), ada, e.Name, tc.filename, strings.NewReader(tc.content)); err == nil ||
 			!strings.Contains(footnote.MessageOf(err), tc.words) {

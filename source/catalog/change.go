@@ -39,7 +39,8 @@ func (c *Catalog) Replace(ctx context.Context, p footnote.Principal, name, filen
 		return Entry{}, notData(filename)
 	}
 	return c.change(p, name, func(old, next *upload) error {
-		next.about.File = strings.TrimSuffix(old.about.File, filepath.Ext(old.about.File)) + ext // as its table is named
+		// A table may be named after the file.
+		next.about.File = strings.TrimSuffix(old.about.File, filepath.Ext(old.about.File)) + ext
 		return c.receive(ctx, next, content)
 	})
 }
@@ -54,8 +55,8 @@ func (c *Catalog) Append(ctx context.Context, p footnote.Principal, name, filena
 	return c.change(p, name, func(old, next *upload) error {
 		_, ext := fileName(filename)
 		if was := filepath.Ext(old.about.File); !lines[ext] || ext != was {
-			return footnote.Invalidf("A file of lines (.csv, .tsv, .jsonl) can be appended to a file of the same kind. "+
-				"The upload is %s, and this file is called %.80q. Replace the upload instead.", was, filename)
+			return footnote.Invalidf("A file of lines (.csv, .tsv, .jsonl) can be appended to a file of the same "+
+				"kind. The upload is %s, and this file is called %.80q. Replace the upload instead.", was, filename)
 		}
 		before, err := old.schema(ctx, c)
 		if err != nil {
@@ -63,7 +64,9 @@ func (c *Catalog) Append(ctx context.Context, p footnote.Principal, name, filena
 		}
 		folder := filepath.Join(old.folder, "appended")
 		defer os.RemoveAll(folder)
-		added := &upload{owner: old.owner, folder: folder, about: about{Name: name, File: old.about.File}, size: next.size}
+		added := &upload{
+			owner: old.owner, folder: folder, about: about{Name: name, File: old.about.File}, size: next.size,
+		}
 		if err := c.load(ctx, added, content); err != nil {
 			return err
 		}
@@ -89,8 +92,8 @@ func (c *Catalog) Append(ctx context.Context, p footnote.Principal, name, filena
 			err = sameColumns(before, all)
 		}
 		if err == nil && next.about.Rows != old.about.Rows+added.about.Rows {
-			err = footnote.Invalidf("The files do not fit together: %d and %d rows became %d. Their separators or quotes "+
-				"may differ.", old.about.Rows, added.about.Rows, next.about.Rows)
+			err = footnote.Invalidf("The files do not fit together: %d and %d rows became %d. Their separators or "+
+				"quotes may differ.", old.about.Rows, added.about.Rows, next.about.Rows)
 		}
 		if err != nil {
 			return err

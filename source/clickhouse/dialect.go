@@ -88,7 +88,8 @@ var Dialect = source.NewDialect(source.Dialect{
 })
 
 var rules = &grammar.Dialect{
-	NameQuote: '`', StringQuotes: "'", Backslash: true, Escapes: "x", Bytes: 'x', HashComments: true, InReadsTable: true,
+	NameQuote: '`', StringQuotes: "'", Backslash: true, Escapes: "x", Bytes: 'x', HashComments: true,
+	InReadsTable:   true,
 	Function:       harmlessFunction,
 	TableFunctions: wordlist.Set("numbers numbers_mt zeros generate_series generateseries values"),
 	Advice: map[string]string{

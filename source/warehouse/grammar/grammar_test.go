@@ -17,7 +17,8 @@ var (
 	}
 	other = &Dialect{
 		NameQuote: '`', StringQuotes: `'"`, Backslash: true, Escapes: "xu", RawStrings: true, TripleQuotes: true,
-		Bytes: 'b', Suffixes: "L", Positional: true, HashComments: true, DottedNames: true, InReadsTable: true, Function: plain.Function, TableFunctions: plain.TableFunctions,
+		Bytes: 'b', Suffixes: "L", Positional: true, HashComments: true, DottedNames: true, InReadsTable: true,
+		Function: plain.Function, TableFunctions: plain.TableFunctions,
 	}
 )
 

@@ -25,9 +25,8 @@ func (p *parser) query() {
 // setOperator reads UNION and the like, if one comes next.
 func (p *parser) setOperator() bool {
 	n := 0
-	for t := p.ahead(n); t.kind == word && (t.low == "full" || t.low == "left" || t.low == "inner" || t.low == "outer"); {
+	for t := p.ahead(n); t.kind == word && joinWords[t.low]; t = p.ahead(n) {
 		n++
-		t = p.ahead(n)
 	}
 	if t := p.ahead(n); t.kind != word || !setOperators[t.low] {
 		return false
