@@ -22,8 +22,8 @@ const (
 var errStale = errors.New("the user has already chosen a title")
 
 // Append adds an event to a conversation outside its runs, also while one is in progress: a Titled, a Feedback, a
-// SourceAdded or a QueryRun. The rows of a QueryRun are stored with it. Its Result needs a source and a statement; Append fills in the
-// rest, and By. Append returns the sequence of the event once it is stored.
+// SourceAdded or a QueryRun. The rows of a QueryRun are stored with it. Its Result needs a source and a statement;
+// Append fills in the rest, and By. Append returns the sequence of the event once it is stored.
 //
 // The error's code is NotFound for a conversation that is not the principal's, InvalidRequest for an invalid body,
 // TooLarge when the conversation has a thousand events more than Limits.Events, and Conflict when another process
