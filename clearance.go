@@ -10,6 +10,8 @@ import (
 type Clearance struct {
 	CanAsk bool // a person can be asked to approve the call
 	Given  bool // a person has approved it
+	// Estimate, when set, is the estimate that was approved, in words: nothing else is cleared.
+	Estimate string
 	// Reserve reserves money for the call, in millionths of a US dollar. Its error says that the budget is too small.
 	Reserve func(ctx context.Context, microUSD int64) error
 

@@ -13,8 +13,8 @@ var bodyTypes = func() map[string]reflect.Type {
 	for _, b := range []Body{
 		Opened{}, UserMessage{}, Imported{}, AssistantMessage{}, ToolResult{}, ApprovalAsked{}, ApprovalGiven{},
 		RunStarted{}, RunParked{}, RunResumed{}, RunFinished{}, RunFailed{}, RunStopped{}, StepFailed{}, Segmented{},
-		Rewound{}, Answered{}, Titled{}, Feedback{}, QueryRun{}, DrawingChanged{}, WorkspaceChanged{}, Spent{},
-		Proposed{}, Reviewed{},
+		Rewound{}, Answered{}, Titled{}, Feedback{}, QueryRun{}, SourceAdded{}, DrawingChanged{}, WorkspaceChanged{},
+		Spent{}, Proposed{}, Reviewed{},
 	} {
 		types[b.kind()] = reflect.TypeOf(b)
 	}

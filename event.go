@@ -340,6 +340,13 @@ type QueryRun struct {
 	RequestID string `json:"request_id,omitempty"`
 }
 
+// SourceAdded adds a source to a conversation that is open already. The model reads about it with the next message.
+type SourceAdded struct {
+	Source string `json:"source"`
+	Tables string `json:"tables,omitempty"` // its tables and columns, in words
+	By     string `json:"by,omitempty"`     // the user
+}
+
 // DrawingChanged changes a document of drawings: from then on, Drawing is the drawing with that ID. Undoing a change
 // is another change.
 type DrawingChanged struct {
@@ -430,6 +437,7 @@ func (Answered) kind() string         { return "answered" }
 func (Titled) kind() string           { return "titled" }
 func (Feedback) kind() string         { return "feedback" }
 func (QueryRun) kind() string         { return "query_run" }
+func (SourceAdded) kind() string      { return "source_added" }
 func (DrawingChanged) kind() string   { return "drawing_changed" }
 func (WorkspaceChanged) kind() string { return "workspace_changed" }
 func (Spent) kind() string            { return "spent" }

@@ -21,9 +21,9 @@ const (
 // errStale is returned when a person has already chosen a title.
 var errStale = errors.New("the user has already chosen a title")
 
-// Append adds an event to a conversation outside its runs, also while one is in progress: a Titled, a Feedback or a
-// QueryRun. The rows of a QueryRun are stored with it. Its Result needs a source and a statement; Append fills in the
-// rest, and By. Append returns the sequence of the event once it is stored.
+// Append adds an event to a conversation outside its runs, also while one is in progress: a Titled, a Feedback, a
+// SourceAdded or a QueryRun. The rows of a QueryRun are stored with it. Its Result needs a source and a statement;
+// Append fills in the rest, and By. Append returns the sequence of the event once it is stored.
 //
 // The error's code is NotFound for a conversation that is not the principal's, InvalidRequest for an invalid body,
 // TooLarge when the conversation has a thousand events more than Limits.Events, and Conflict when another process
@@ -213,6 +213,9 @@ func (e *Engine) appendAndShow(ctx context.Context, a footnote.Append) error {
 	return nil
 }
 
+// maxSources is the maximum number of sources of a conversation.
+const maxSources = 32
+
 // completed checks an addition and completes its event.
 func (s *state) completed(p footnote.Principal, n addition) (footnote.Body, map[footnote.Digest][]byte, error) {
 	switch b := n.body.(type) {
@@ -239,6 +242,15 @@ func (s *state) completed(p footnote.Principal, n addition) (footnote.Body, map[
 		return b, nil, nil
 	case footnote.QueryRun:
 		return s.queried(p, b, n.rows)
+	case footnote.SourceAdded:
+		switch {
+		case slices.Contains(s.opened.Sources, b.Source):
+			return nil, nil, footnote.Invalidf("The conversation has the source %.80q already.", b.Source)
+		case len(s.opened.Sources) >= maxSources:
+			return nil, nil, footnote.Invalidf("A conversation can have at most %d sources.", maxSources)
+		}
+		b.By = p.User
+		return b, nil, nil
 	default:
 		return nil, nil, footnote.Invalidf("A client cannot add an event of kind %s.", footnote.KindOf(n.body))
 	}

@@ -173,8 +173,8 @@ const (
 )
 
 // context returns the text that the model reads after a message: the date, unless this
-// conversation has it already, the queries that the user ran meanwhile, and the text
-// that the protocol added.
+// conversation has it already, the queries that the user ran and the sources that the
+// user added meanwhile, and the text that the protocol added.
 func (r *run) context(more string) string {
 	var lines []string
 	today := dateBegins + r.e.opts.Now().UTC().Format("Monday, 2006-01-02") + dateEnds
@@ -183,6 +183,16 @@ func (r *run) context(more string) string {
 	}
 	for _, a := range r.s.userQueries[max(0, len(r.s.userQueries)-maxUserQueries):] {
 		lines = append(lines, a.describe())
+	}
+	told := int64(0)
+	if last := len(r.s.messages) - 1; last >= 0 {
+		told = r.s.messages[last].seq
+	}
+	for _, a := range r.s.added {
+		if a.seq > told {
+			lines = append(lines, fmt.Sprintf("The user has added the source %s to this conversation. Its tables:\n%s",
+				a.Source, a.Tables))
+		}
 	}
 	return strings.TrimSpace(strings.Join(append(lines, more), "\n"))
 }

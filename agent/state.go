@@ -47,6 +47,7 @@ type state struct {
 	stored            []footnote.StoredResult           // without rewound ones
 	storedAt          []int64                           // the sequence of the event of each
 	userQueries       []userQuery                       // since the newest message
+	added             []sourceAdded                     // the message behind it tells the model
 	ids               map[string]bool                   // call ids used so far
 	ordinal           int                               // tool calls and people's queries so far
 	messages          []userMessage                     // without rewound ones
@@ -68,6 +69,12 @@ type userMessage struct {
 type userQuery struct {
 	seq int64
 	footnote.QueryRun
+}
+
+// sourceAdded is a source that was added to the open conversation.
+type sourceAdded struct {
+	seq int64
+	footnote.SourceAdded
 }
 
 // openCall is a tool call of the run's newest model message.
@@ -107,6 +114,12 @@ func (s *state) apply(ev footnote.Event) {
 		s.ordinal++
 		s.keep(ev.Seq, b.Result)
 		s.userQueries = append(s.userQueries, userQuery{ev.Seq, b})
+	case footnote.SourceAdded:
+		if !slices.Contains(s.opened.Sources, b.Source) {
+			s.opened.Sources = append(slices.Clip(s.opened.Sources), b.Source)
+		}
+		s.outside = cmp.Or(s.outside, outsideSources)
+		s.added = append(s.added, sourceAdded{ev.Seq, b})
 	case footnote.RunStarted:
 		s.begin(ev.Run, b)
 	case footnote.RunResumed:

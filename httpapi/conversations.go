@@ -31,6 +31,7 @@ func (s *Server) conversationRoutes() {
 		"queries":      {http.MethodPost: s.ranHere},
 		"calculations": {http.MethodPost: s.withSlot(s.calculate)},
 		"stop":         {http.MethodPost: s.inConversation(s.stopConversation)},
+		"sources":      {http.MethodPost: s.inConversation(s.addSource)},
 	} {
 		s.Handle("/api/conversations/{id}/"+name, protocol.Native, m)
 	}
@@ -216,6 +217,8 @@ func (s *Server) getConversation(w http.ResponseWriter, r *http.Request, head fo
 		switch b := ev.Body.(type) {
 		case footnote.Opened:
 			d.Sources, d.Model, d.Tier = append(d.Sources, b.Sources...), b.Model, b.Tier
+		case footnote.SourceAdded:
+			d.Sources = append(d.Sources, b.Source)
 		case footnote.RunStarted:
 			if c := b.Choice; c != nil {
 				d.Model, d.Tier = c.Model, c.Tier

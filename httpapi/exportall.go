@@ -10,6 +10,7 @@ import (
 	"hash"
 	"iter"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 
@@ -47,6 +48,10 @@ func (s *Server) exportAll(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	clearance, err := s.approved(r.Context(), stream, res)
+	if err != nil {
+		return err
+	}
 	h := w.Header()
 	h.Set("Content-Type", format.ContentType)
 	attach(w, r, r.PathValue("id"), format.Extension)
@@ -60,14 +65,14 @@ func (s *Server) exportAll(w http.ResponseWriter, r *http.Request) error {
 	}
 	return s.reported(r.Context(), &q, func() error {
 		var ctx context.Context
-		ctx, q.ran = footnote.WithStatements(r.Context())
+		ctx, q.ran = footnote.WithStatements(footnote.WithClearance(r.Context(), clearance))
 		e := &exporting{stored: res, rows: digest{sum: sha256.New(), most: res.Kept()}}
 		out := bufio.NewWriterSize(w, 64<<10)
 		err := format.Write(out, export.Table{
 			Columns: res.Columns, Sample: s.chunks(ctx, stream, res), Formulas: keep != "", Note: func() string {
 				return e.note(footnoted)
 			},
-			Rows: e.batches(func(each func(row []any) error) (string, error) {
+			Rows: e.batches(func(each func(row []any) error) ([]footnote.Column, string, error) {
 				return s.opts.Data.Export(ctx, PrincipalOf(ctx), res.Source, res.SQL, each)
 			}),
 		})
@@ -81,6 +86,35 @@ func (s *Server) exportAll(w http.ResponseWriter, r *http.Request) error {
 		h.Set(noteTrailer, e.note(footnoted))
 		return nil
 	})
+}
+
+// approved returns the clearance of a statement that a call has run: if its costs were approved by the person who now
+// asks for all rows, they are approved again, up to the same estimate.
+func (s *Server) approved(ctx context.Context, stream string, res footnote.StoredResult) (*footnote.Clearance, error) {
+	asked, given, clearance := map[string]string{}, map[string]bool{}, &footnote.Clearance{}
+	for ev, err := range s.opts.Log.Events(ctx, stream, 0) {
+		if err != nil {
+			return nil, err
+		}
+		switch b := ev.Body.(type) {
+		case footnote.ApprovalAsked:
+			if b.Reason != "" {
+				asked[b.ApprovalID] = b.CallID
+			}
+		case footnote.ApprovalGiven:
+			given[asked[b.ApprovalID]] = b.Approved && b.User == PrincipalOf(ctx).User
+		case footnote.ToolResult:
+			if b.Result == nil || b.Result.ID != res.ID || b.CallID == "" || !given[b.CallID] {
+				continue
+			}
+			for _, st := range b.Statements {
+				if st.SQL == res.SQL && st.Estimate != "" {
+					clearance.Given, clearance.Estimate = true, st.Estimate
+				}
+			}
+		}
+	}
+	return clearance, nil
 }
 
 // canRunAgain refuses a result whose rows do not come from a statement that can run again as it is.
@@ -100,8 +134,9 @@ func canRunAgain(res footnote.StoredResult) error {
 // exporting is a statement whose rows go to a file.
 type exporting struct {
 	stored footnote.StoredResult
-	rows   digest // of the first rows, as many as are stored
-	left   string // a note about rows that were left out
+	rows   digest   // of the first rows, as many as are stored
+	names  []string // of the columns now
+	left   string   // a note about rows that were left out
 }
 
 // exportBatch is the number of rows that are written together.
@@ -110,10 +145,12 @@ const exportBatch = 1000
 var errWritten = errors.New("the file takes no more rows")
 
 // batches runs a statement while its rows are read.
-func (e *exporting) batches(run func(each func(row []any) error) (note string, err error)) iter.Seq2[[][]any, error] {
+func (e *exporting) batches(
+	run func(each func(row []any) error) (columns []footnote.Column, note string, err error),
+) iter.Seq2[[][]any, error] {
 	return func(yield func([][]any, error) bool) {
 		batch := make([][]any, 0, exportBatch)
-		note, err := run(func(row []any) error {
+		columns, note, err := run(func(row []any) error {
 			if len(row) != len(e.stored.Columns) {
 				return footnote.Errorf(footnote.Conflict, "The statement returns other columns now. Run it again.")
 			}
@@ -128,7 +165,7 @@ func (e *exporting) batches(run func(each func(row []any) error) (note string, e
 			}
 			return nil
 		})
-		e.left = note
+		e.left, e.names = note, namesOf(columns)
 		if errors.Is(err, errWritten) {
 			return
 		}
@@ -139,6 +176,10 @@ func (e *exporting) batches(run func(each func(row []any) error) (note string, e
 // note says how the rows differ from the stored ones, and which are left out.
 func (e *exporting) note(footnoted string) string {
 	var notes []string
+	if was := namesOf(e.stored.Columns); !slices.Equal(was, e.names) {
+		notes = append(notes, fmt.Sprintf("The columns are named %s now; the file has their names of when they were "+
+			"footnoted, %s.", strings.Join(e.names, ", "), strings.Join(was, ", ")))
+	}
 	switch {
 	case !e.stored.Truncated && e.rows.seen != e.stored.RowCount:
 		notes = append(notes, fmt.Sprintf("The statement returned %d rows when it was footnoted, and %d now.",
@@ -151,6 +192,13 @@ func (e *exporting) note(footnoted string) string {
 		notes = append(notes, e.left)
 	}
 	return strings.Join(notes, " ")
+}
+
+func namesOf(columns []footnote.Column) (names []string) {
+	for _, c := range columns {
+		names = append(names, c.Name)
+	}
+	return names
 }
 
 // digest identifies the first rows of a result, in their order.

@@ -54,6 +54,7 @@ func TestForeignIDsLookUnknown(t *testing.T) {
 			`1","replaces":"r1","columns":[{"name":"a"}],"row_count":1}`,
 		"POST /api/conversations/{id}/calculations":   `/api/conversations/ID/calculations {"sql":"SELECT 1 FROM r1"}`,
 		"POST /api/conversations/{id}/stop":           "/api/conversations/ID/stop",
+		"POST /api/conversations/{id}/sources":        `/api/conversations/ID/sources {"source":"x"}`,
 		"GET /api/conversations/{id}/workspace":       "/api/conversations/ID/workspace",
 		"HEAD /api/conversations/{id}/workspace":      "/api/conversations/ID/workspace",
 		"GET /api/conversations/{id}/workspace/file":  "/api/conversations/ID/workspace/file?path=a",

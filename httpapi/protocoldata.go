@@ -47,6 +47,9 @@ func (s *Server) Result(r *http.Request, id string, offset, limit int) (protocol
 		return protocol.ResultPage{}, err
 	}
 	out := pageOf(id, res, int64(offset))
+	if out.SourceChanged, err = s.changedSince(r.Context(), stream, res); err != nil {
+		return out, err
+	}
 	out.Rows, err = s.page(r.Context(), stream, res, max(offset, 0), min(limit, maxPageRows))
 	return out, err
 }

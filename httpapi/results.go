@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 	"unicode"
 
 	"github.com/footnotehq/footnote"
@@ -52,6 +53,9 @@ func (s *Server) getResult(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	out := pageOf(r.PathValue("id"), res, offset)
+	if out.SourceChanged, err = s.changedSince(r.Context(), stream, res); err != nil {
+		return err
+	}
 	if q.Plain() {
 		if format != "" {
 			rows := s.chunks(r.Context(), stream, res)
@@ -78,6 +82,33 @@ func (s *Server) getResult(w http.ResponseWriter, r *http.Request) error {
 		out.Numbers = v.Numbers[from:to]
 	}
 	return reply(w, out, nil)
+}
+
+// changedSince returns when the upload that the rows of a result come from was changed after they were read, or nil.
+func (s *Server) changedSince(ctx context.Context, stream string, res footnote.StoredResult) (*time.Time, error) {
+	if s.opts.Data == nil {
+		return nil, nil
+	}
+	changed := s.opts.Data.Changed(PrincipalOf(ctx), res.Source)
+	if changed.IsZero() {
+		return nil, nil
+	}
+	for ev, err := range s.opts.Log.Events(ctx, stream, 0) {
+		if err != nil {
+			return nil, err
+		}
+		if stored := footnote.ResultOf(ev.Body); stored != nil && stored.ID == res.ID {
+			read := ev.Time
+			if t, ok := ev.Body.(footnote.ToolResult); ok && t.CacheHit {
+				read = t.RanAt
+			}
+			if read.Before(changed) {
+				return &changed, nil
+			}
+			break
+		}
+	}
+	return nil, nil
 }
 
 // pageOf returns a page of a result without its rows.

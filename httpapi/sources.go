@@ -24,9 +24,9 @@ type Data interface {
 	Query(ctx context.Context, p footnote.Principal, source, sql string, checked *protocol.Checked) (footnote.Result,
 		time.Duration, error)
 	// Export runs one statement like Query, without its limits of rows and bytes, and calls each for every row. It
-	// returns a note about rows that were left out, or "".
-	Export(ctx context.Context, p footnote.Principal, source, sql string, each func(row []any) error) (note string,
-		err error)
+	// returns the columns, and a note about rows that were left out, or "".
+	Export(ctx context.Context, p footnote.Principal, source, sql string, each func(row []any) error) (
+		columns []footnote.Column, note string, err error)
 	Calculations
 	// Suggest returns questions that were tested and have an answer.
 	Suggest(ctx context.Context, p footnote.Principal, source string, n int) ([]string, error)
@@ -35,6 +35,11 @@ type Data interface {
 	Uploads() (maxBytes int64, ok bool)
 	// Add stores a data file as a source of the principal.
 	Add(ctx context.Context, p footnote.Principal, filename string, content io.Reader) (SourceInfo, error)
+	// Replace puts another file in the place of an upload of the principal, and Append adds the rows of one.
+	Replace(ctx context.Context, p footnote.Principal, source, filename string, content io.Reader) (SourceInfo, error)
+	Append(ctx context.Context, p footnote.Principal, source, filename string, content io.Reader) (SourceInfo, error)
+	// Changed returns when an upload was last replaced or appended to; the zero time for others.
+	Changed(p footnote.Principal, source string) time.Time
 	// Remove deletes an upload of the principal.
 	Remove(ctx context.Context, p footnote.Principal, source string) error
 }
@@ -77,7 +82,10 @@ func (s *Server) sourceRoutes() {
 	sources := get(s.listSources)
 	sources[http.MethodPost] = s.withSlot(s.upload)
 	s.Handle("/api/sources", protocol.Native, sources)
-	s.Handle("/api/sources/{name}", protocol.Native, Methods{http.MethodDelete: s.removeSource})
+	s.Handle("/api/sources/{name}", protocol.Native, Methods{
+		http.MethodPut: s.withSlot(s.replaceSource), http.MethodDelete: s.removeSource,
+	})
+	s.Handle("/api/sources/{name}/append", protocol.Native, Methods{http.MethodPost: s.withSlot(s.appendSource)})
 	s.Handle("/api/sources/{name}/schema", protocol.Native, get(s.sourceSchema))
 	s.Handle("/api/sources/{name}/samples", protocol.Native, get(s.withSlot(s.sourceSamples)))
 	s.Handle("/api/sources/{name}/distribution", protocol.Native, get(s.withSlot(s.sourceDistribution)))

@@ -21,6 +21,28 @@ const (
 
 // upload handles POST /api/sources: one data file, sent as a form.
 func (s *Server) upload(w http.ResponseWriter, r *http.Request) error {
+	return s.takeFile(w, r, http.StatusCreated, s.opts.Data.Add)
+}
+
+// replaceSource handles PUT /api/sources/{name}, whose body is that of an upload.
+func (s *Server) replaceSource(w http.ResponseWriter, r *http.Request) error {
+	return s.takeFile(w, r, http.StatusOK, func(ctx context.Context, p footnote.Principal, filename string,
+		content io.Reader) (SourceInfo, error) {
+		return s.opts.Data.Replace(ctx, p, r.PathValue("name"), filename, content)
+	})
+}
+
+// appendSource handles POST /api/sources/{name}/append, whose body is that of an upload.
+func (s *Server) appendSource(w http.ResponseWriter, r *http.Request) error {
+	return s.takeFile(w, r, http.StatusOK, func(ctx context.Context, p footnote.Principal, filename string,
+		content io.Reader) (SourceInfo, error) {
+		return s.opts.Data.Append(ctx, p, r.PathValue("name"), filename, content)
+	})
+}
+
+// takeFile passes the file in the body of a request to take.
+func (s *Server) takeFile(w http.ResponseWriter, r *http.Request, status int, take func(ctx context.Context,
+	p footnote.Principal, filename string, content io.Reader) (SourceInfo, error)) error {
 	limit, ok := s.opts.Data.Uploads()
 	if !ok {
 		return footnote.Errorf(footnote.Forbidden, "Uploads are turned off on this server.")
@@ -37,11 +59,11 @@ func (s *Server) upload(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return uploadError(err, tooLarge)
 	}
-	info, err := s.opts.Data.Add(r.Context(), PrincipalOf(r.Context()), part.FileName(), formReader{part})
+	info, err := take(r.Context(), PrincipalOf(r.Context()), part.FileName(), formReader{part})
 	if err != nil {
 		return uploadError(err, tooLarge)
 	}
-	return protocol.WriteValue(w, http.StatusCreated, info)
+	return protocol.WriteValue(w, status, info)
 }
 
 // filePart returns the first part of a form, which must be the file.

@@ -3,6 +3,7 @@ package protocol
 import (
 	"encoding/json"
 	"net/http"
+	"time"
 
 	"github.com/footnotehq/footnote"
 )
@@ -64,21 +65,24 @@ type ResultPage struct {
 	Columns   []footnote.Column `json:"columns"`
 	RowCount  int               `json:"row_count"`
 	Truncated bool              `json:"truncated"`
-	Matching  *int              `json:"matching,omitempty"` // rows of the view, of which this is a page
-	Offset    int64             `json:"offset"`
-	Rows      []json.RawMessage `json:"rows"`
-	Numbers   []int             `json:"row_numbers,omitempty"` // of the Rows in the result, from 0
+	// SourceChanged is when the upload that the rows come from was replaced or appended to, after they were read.
+	SourceChanged *time.Time        `json:"source_changed,omitempty"`
+	Matching      *int              `json:"matching,omitempty"` // rows of the view, of which this is a page
+	Offset        int64             `json:"offset"`
+	Rows          []json.RawMessage `json:"rows"`
+	Numbers       []int             `json:"row_numbers,omitempty"` // of the Rows in the result, from 0
 }
 
 // SourceInfo describes a source.
 type SourceInfo struct {
-	Name     string `json:"name"`
-	Engine   string `json:"engine"`
-	Tables   int    `json:"tables"`
-	Rows     *int64 `json:"rows,omitempty"` // of all tables, if known
-	OK       bool   `json:"ok"`
-	Error    string `json:"error,omitempty"` // why it cannot be used now
-	Uploaded bool   `json:"uploaded"`
+	Name     string     `json:"name"`
+	Engine   string     `json:"engine"`
+	Tables   int        `json:"tables"`
+	Rows     *int64     `json:"rows,omitempty"` // of all tables, if known
+	OK       bool       `json:"ok"`
+	Error    string     `json:"error,omitempty"` // why it cannot be used now
+	Uploaded bool       `json:"uploaded"`
+	Changed  *time.Time `json:"changed,omitempty"` // when an upload was last replaced or appended to
 	// Proof says how well the source is known to be read-only.
 	Proof SourceProof `json:"proof"`
 }

@@ -241,7 +241,8 @@ func (s estimated) Query(ctx context.Context, q Query, each func(row []any) erro
 		return Summary{}, err
 	}
 	clearance := footnote.ClearanceOf(ctx)
-	if words := s.allowed.exceeds(e); words != "" && !(s.allowed.Ask && clearance.Given) {
+	approved := s.allowed.Ask && clearance.Given && (clearance.Estimate == "" || clearance.Estimate == e.String())
+	if words := s.allowed.exceeds(e); words != "" && !approved {
 		return Summary{Estimate: e.String()}, s.refusal(words, clearance)
 	}
 	if e.MicroUSD > 0 {
@@ -265,6 +266,9 @@ func (s estimated) refusal(words string, clearance *footnote.Clearance) error {
 	case s.allowed.Ask && clearance.CanAsk:
 		clearance.Ask(words)
 		return Refusef("%s A person must approve it.", words)
+	case s.allowed.Ask && clearance.Estimate != "":
+		return Refusef("%s What a person approved was %s. Ask the question again, and approve it anew.", words,
+			clearance.Estimate)
 	case s.allowed.Ask:
 		words += " A person must approve it, and no one can do so here."
 	}

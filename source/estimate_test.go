@@ -62,6 +62,15 @@ func TestEstimated(t *testing.T) {
 			clearance: &footnote.Clearance{CanAsk: true, Given: true}, paid: 20_000,
 		},
 		{
+			name: "approved by its estimate", estimate: large, allowed: source.Allowed{Rows: 1, Ask: true},
+			clearance: &footnote.Clearance{Given: true, Estimate: large.String()}, paid: 20_000,
+		},
+		{
+			name: "another estimate", estimate: large, allowed: source.Allowed{Rows: 1, Ask: true},
+			clearance: &footnote.Clearance{Given: true, Estimate: "about 2 rows"},
+			refusal:   "What a person approved was about 2 rows.",
+		},
+		{
 			name: "never asks", estimate: large, allowed: source.Allowed{Rows: 1},
 			clearance: &footnote.Clearance{CanAsk: true, Given: true},
 			refusal:   "about 2,000,000 rows, about 3.2 GB, about 0.02 USD (reads all of orders), and the limit is 1 rows",

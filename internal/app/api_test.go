@@ -14,6 +14,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -782,6 +783,11 @@ type ownResult struct {
 
 // upload builds a request that posts a file as a form.
 func (g *rig) upload(name string, data []byte) *http.Request {
+	return g.sendFile("POST", "/api/sources", name, data)
+}
+
+// sendFile builds a request with a file as a form.
+func (g *rig) sendFile(method, target, name string, data []byte) *http.Request {
 	g.t.Helper()
 	var body bytes.Buffer
 	form := multipart.NewWriter(&body)
@@ -792,7 +798,7 @@ func (g *rig) upload(name string, data []byte) *http.Request {
 	if err = errors.Join(err, form.Close()); err != nil {
 		g.t.Fatal(err)
 	}
-	r := g.request("POST", "/api/sources", body.Bytes())
+	r := g.request(method, target, body.Bytes())
 	r.Header.Set("Content-Type", form.FormDataContentType())
 	return r
 }
@@ -905,6 +911,128 @@ func TestCSVUpload(t *testing.T) {
 	g.refused(g.request("POST", "/api/sources/"+up.Name+"/query", map[string]any{
 		"sql": "SELECT * FROM read_csv('/etc/passwd')",
 	}), 400, "invalid_request")
+}
+
+// TestChangedUploads replaces an upload and appends to it. Its name stays, and older results say that it has changed.
+func TestChangedUploads(t *testing.T) {
+	folder := t.TempDir()
+	g := newRig(t, folder)
+	conversation := g.ask("How many orders are there?")
+	w := g.do(g.upload("sales.csv", []byte("city,amount\nOslo,10\n")))
+	if !duckdb.Available {
+		t.Skip("CSV files need DuckDB")
+	}
+	var up httpapi.SourceInfo
+	if err := json.Unmarshal(w.Body.Bytes(), &up); err != nil || w.Code != 201 {
+		t.Fatal(w.Code, w.Body)
+	}
+	total := func(want float64) string {
+		t.Helper()
+		var a struct{ Result struct{ ID string } }
+		g.call("POST", "/api/sources/"+up.Name+"/query", map[string]any{
+			"sql": "SELECT sum(amount) AS n FROM sales", "conversation": conversation,
+		}, 200, &a)
+		var page struct {
+			Rows    [][]float64
+			Changed *time.Time `json:"source_changed"`
+		}
+		if g.call("GET", "/api/results/"+a.Result.ID, nil, 200, &page); page.Rows[0][0] != want || page.Changed != nil {
+			t.Errorf("%+v, want %v", page, want)
+		}
+		return a.Result.ID
+	}
+	old := total(10)
+	change := func(method, path, name, text string, status int, words string) {
+		t.Helper()
+		w := g.do(g.sendFile(method, "/api/sources/"+up.Name+path, name, []byte(text)))
+		if w.Code != status || !strings.Contains(w.Body.String(), words) {
+			t.Errorf("%s %s: %d %s", method, name, w.Code, w.Body)
+		}
+	}
+	change("PUT", "", "new.csv", "city,amount\nRome,32\nOslo,1", 200, `"rows":2`)
+	newer := total(33)
+	change("POST", "/append", "more.csv", "city,amount\r\nOslo,7\r\n", 200, `"rows":3`)
+	total(40)
+	for _, id := range []string{old, newer} {
+		if w := g.do(g.request("GET", "/api/results/"+id, nil)); !strings.Contains(w.Body.String(), "source_changed") {
+			t.Errorf("an older result: %s", w.Body)
+		}
+	}
+	change("POST", "/append", "x.csv", "city,total\nOslo,7\n", 400, "amount is missing; total is new")
+	change("POST", "/append", "x.csv", "city,amount\nOslo,many\n", 400, "amount is VARCHAR, and was BIGINT")
+	change("POST", "/append", "x.csv", "amount,city\n7,Oslo\n", 400, "The first lines of the files differ")
+	change("POST", "/append", "x.db", "city,amount\nOslo,7\n", 400, "can be appended to a file of the same kind")
+	change("PUT", "", "x.db", "no database", 400, "cannot be used")
+	total(40)
+	theirs := g.sendFile("PUT", "/api/sources/"+up.Name, "x.csv", []byte("a\n1\n"))
+	theirs.Header.Set("Authorization", "Bearer "+bobsKey)
+	g.refused(theirs, 404, "not_found")
+	g.refused(g.sendFile("PUT", "/api/sources/shop", "x.csv", []byte("a\n1\n")), 404, "not_found")
+	if err := g.app.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	g = newRig(t, folder)
+	total(40)
+}
+
+// TestAddedSource adds an upload to an open conversation: the event is in the log, the next message tells the model,
+// and the next question is answered from it.
+func TestAddedSource(t *testing.T) {
+	g := newRig(t, t.TempDir())
+	id := g.ask("How many orders are there?")
+	up := func(r *http.Request) string {
+		var info httpapi.SourceInfo
+		if w := g.do(r); json.Unmarshal(w.Body.Bytes(), &info) != nil || w.Code != 201 {
+			t.Fatal(w.Code, w.Body)
+		}
+		return info.Name
+	}
+	name := up(g.upload("extra.db", shopBytes(t)))
+	theirs := g.upload("theirs.db", shopBytes(t))
+	theirs.Header.Set("Authorization", "Bearer "+bobsKey)
+	path := "/api/conversations/" + id + "/sources"
+	for _, source := range []string{"shop", "nothing", up(theirs)} {
+		g.refused(g.request("POST", path, map[string]any{"source": source}), 400, "invalid_request")
+	}
+	foreign := g.request("POST", path, map[string]any{"source": name})
+	foreign.Header.Set("Authorization", "Bearer "+bobsKey)
+	g.refused(foreign, 404, "not_found")
+	g.call("POST", path, map[string]any{"source": name}, 204, nil)
+	g.refused(g.request("POST", path, map[string]any{"source": name}), 400, "invalid_request")
+	var c conv
+	if g.call("GET", "/api/conversations/"+id, nil, 200, &c); !slices.Equal(c.Sources, []string{"shop", name}) {
+		t.Errorf("the sources are %v", c.Sources)
+	}
+	g.call("POST", "/api/conversations/"+id+"/turns",
+		map[string]any{"text": "How many customers are in " + name + "?"}, 202, nil)
+	var told, again string
+	for _, ev := range g.settle(id) {
+		var m footnote.UserMessage
+		if ev.Kind == "user_message" && json.Unmarshal(ev.Body, &m) == nil {
+			told = m.Context
+		}
+	}
+	if !strings.Contains(told, "added the source "+name) || !strings.Contains(told, "customers (id INTEGER") {
+		t.Errorf("the model reads %q", told)
+	}
+	results := g.results(id)
+	if last := results[len(results)-1]; last.Result == nil || last.Result.Source != name {
+		t.Errorf("the answer is not from the added source: %+v", last)
+	}
+	g.call("POST", "/api/conversations/"+id+"/turns", map[string]any{"text": "How many orders are in shop?"}, 202, nil)
+	for _, ev := range g.settle(id) {
+		var m footnote.UserMessage
+		if ev.Kind == "user_message" && json.Unmarshal(ev.Body, &m) == nil {
+			again = m.Context
+		}
+	}
+	if strings.Contains(again, "added the source") {
+		t.Errorf("the model reads it twice: %q", again)
+	}
+	page := g.do(g.request("GET", "/api/conversations/"+id+"/export?format=html", nil)).Body.String()
+	if !strings.Contains(page, "The source "+name+" was added.") {
+		t.Error("the exported conversation does not tell")
+	}
 }
 
 func TestExportAndMessages(t *testing.T) {

@@ -123,6 +123,9 @@ func (d data) uploaded(e catalog.Entry) httpapi.SourceInfo {
 	if e.Rows >= 0 {
 		info.Rows = &e.Rows
 	}
+	if !e.Changed.IsZero() {
+		info.Changed = &e.Changed
+	}
 	return info
 }
 
@@ -132,6 +135,23 @@ func (d data) Add(ctx context.Context, p footnote.Principal, filename string,
 	e, err := d.catalog.Add(ctx, p, filename, content)
 	return d.uploaded(e), err
 }
+
+// Replace implements httpapi.Data.
+func (d data) Replace(ctx context.Context, p footnote.Principal, name, filename string,
+	content io.Reader) (httpapi.SourceInfo, error) {
+	e, err := d.catalog.Replace(ctx, p, name, filename, content)
+	return d.uploaded(e), err
+}
+
+// Append implements httpapi.Data.
+func (d data) Append(ctx context.Context, p footnote.Principal, name, filename string,
+	content io.Reader) (httpapi.SourceInfo, error) {
+	e, err := d.catalog.Append(ctx, p, name, filename, content)
+	return d.uploaded(e), err
+}
+
+// Changed implements httpapi.Data.
+func (d data) Changed(p footnote.Principal, name string) time.Time { return d.catalog.Changed(p, name) }
 
 // Remove implements httpapi.Data.
 func (d data) Remove(_ context.Context, p footnote.Principal, name string) error {
@@ -318,11 +338,11 @@ func (d data) Query(ctx context.Context, p footnote.Principal,
 
 // Export implements httpapi.Data.
 func (d data) Export(ctx context.Context, p footnote.Principal, name, sql string,
-	each func(row []any) error) (note string, err error) {
+	each func(row []any) error) (columns []footnote.Column, note string, err error) {
 	ctx = footnote.WithPrincipal(ctx, p)
 	src, err := d.catalog.Find(p, name)
 	if err != nil {
-		return "", err
+		return nil, "", err
 	}
 	limits := source.Limits{Time: d.cfg.Limits.ExportTime, Rows: d.cfg.Limits.ExportRows, Bytes: math.MaxInt64}
 	sum, err := source.Stream(footnote.WithSource(ctx, name), src, source.Query{
@@ -331,7 +351,7 @@ func (d data) Export(ctx context.Context, p footnote.Principal, name, sql string
 	if sum.Truncated {
 		note = fmt.Sprintf("The statement has more rows than the %d that one file may have.", sum.Rows)
 	}
-	return note, personal(err)
+	return sum.Columns, note, personal(err)
 }
 
 var errQueryTime = errors.New("the statement timed out")

@@ -49,6 +49,9 @@ func (g *rig) follow(conversation, kind string) {
 func TestEstimateAsksOrRefuses(t *testing.T) {
 	g := newRig(t, t.TempDir(), func(c *config.Config) { c.Limits.Estimate.Rows = 10 })
 	const reason = "reads all of "
+	export := func(conversation, result string) *httptest.ResponseRecorder {
+		return g.do(g.request("GET", "/api/results/"+conversation+"."+result+"/export", nil))
+	}
 	asked := func(question string, approve bool) (answer string, results []footnote.ToolResult) {
 		t.Helper()
 		var opened taken
@@ -78,7 +81,14 @@ func TestEstimateAsksOrRefuses(t *testing.T) {
 				answer = a.Text
 			}
 		}
-		return answer, g.results(opened.Conversation)
+		results = g.results(opened.Conversation)
+		if last := results[len(results)-1]; approve {
+			w := export(opened.Conversation, last.Result.ID)
+			if w.Code != 200 || !strings.Contains(w.Body.String(), "\n") {
+				t.Errorf("all rows of an approved statement: %d %s", w.Code, w.Body)
+			}
+		}
+		return answer, results
 	}
 	// The approval holds for this call only, although the page sent always.
 	for _, question := range []string{"How many orders are there?", "How many customers are there?"} {

@@ -430,6 +430,7 @@ func TestResponsesMatchDescription(t *testing.T) {
 		{"DELETE", "/api/drawings/mine?symbol=EURUSD", nil, 200},
 		{"DELETE", "/api/drawings/mine?symbol=EURUSD", nil, 404},
 		{"GET", "/api/drawings/history?symbol=EURUSD", nil, 200},
+		{"POST", "/api/conversations/" + id + "/sources", map[string]any{"source": source.Name}, 204},
 		{"DELETE", "/api/sources/" + source.Name, nil, 204},
 		{"DELETE", "/api/conversations/" + id, nil, 204},
 	}
@@ -454,6 +455,14 @@ func TestResponsesMatchDescription(t *testing.T) {
 		}
 	}
 	check(g.request("POST", "/api/sources", nil), up, 201)
+	put := g.sendFile("PUT", "/api/sources/"+source.Name, "x.db", data)
+	check(put, g.do(put), 200)
+	more := g.do(g.upload("y.csv", []byte("a,b\n1,2\n")))
+	var lines struct{ Name string }
+	if json.Unmarshal(more.Body.Bytes(), &lines) == nil && more.Code == 201 { // with DuckDB
+		r := g.sendFile("POST", "/api/sources/"+lines.Name+"/append", "y.csv", []byte("a,b\n3,4\n"))
+		check(r, g.do(r), 200)
+	}
 	for path, methods := range s.paths {
 		for method, op := range methods {
 			if op.TakesIDs != nil {

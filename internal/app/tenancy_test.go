@@ -65,7 +65,8 @@ type probe struct {
 	query  string
 	header string // carries the id of a conversation; empty: none
 	body   any
-	opens  bool // an unknown id begins a conversation of the caller's own
+	file   string // the name of a file to send instead of a body
+	opens  bool   // an unknown id begins a conversation of the caller's own
 	// described is an operation whose description says where it takes ids. Nil: the fields above say so.
 	described *operation
 }
@@ -87,6 +88,9 @@ func (p probe) request(g *rig, operation string, ids map[string]string) *http.Re
 		body = []byte(fill.Replace(string(data)))
 	}
 	r := g.request(method, fill.Replace(p.targetOf(operation)), body)
+	if p.file != "" {
+		r = g.sendFile(method, fill.Replace(p.targetOf(operation)), p.file, []byte("a,b\n1,2\n"))
+	}
 	if p.header != "" {
 		r.Header.Set(p.header, ids[aConversation])
 	}
@@ -130,6 +134,7 @@ var probes = map[string]probe{
 		body: in("sql", "SELECT 1", "replaces", "r1", "columns", []any{}, "row_count", 0, "ms", 1),
 	},
 	"POST /api/conversations/{id}/stop":             {},
+	"POST /api/conversations/{id}/sources":          {body: in("source", "x")},
 	"GET /api/conversations/{id}/workspace":         {},
 	"GET /api/conversations/{id}/workspace/file":    {query: "?path=x"},
 	"POST /api/conversations/{id}/workspace/revert": {body: in("path", "x")},
@@ -142,6 +147,8 @@ var probes = map[string]probe{
 	"GET /api/results/{id}/export":              {target: "/api/results/" + aConversation + ".r1/export"},
 	"POST /api/conversations/{id}/calculations": {body: in("sql", "SELECT * FROM r1")},
 	"DELETE /api/sources/{name}":                {},
+	"PUT /api/sources/{name}":                   {file: "x.db"},
+	"POST /api/sources/{name}/append":           {file: "x.csv"},
 	"GET /api/sources/{name}/schema":            {},
 	"GET /api/sources/{name}/samples":           {query: "?table=orders"},
 	"GET /api/sources/{name}/distribution":      {query: "?table=orders&column=status"},

@@ -164,6 +164,8 @@ func (d *document) add(ev footnote.Event) error {
 		}
 	case footnote.QueryRun:
 		return d.result(b.Result, b.By)
+	case footnote.SourceAdded:
+		d.Parts = append(d.Parts, part{Note: "The source " + b.Source + " was added."})
 	case footnote.Answered:
 		// The results behind an answer come below it.
 		i := len(d.Parts)

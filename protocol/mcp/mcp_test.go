@@ -34,6 +34,8 @@ const (
 // shop is the data of the tests: one source whose every statement returns one row.
 type shop struct{ httpapi.Data }
 
+func (shop) Changed(footnote.Principal, string) time.Time { return time.Time{} }
+
 func (shop) List(context.Context, footnote.Principal) ([]httpapi.SourceInfo, error) {
 	return []httpapi.SourceInfo{{Name: "shop", Engine: "test", Tables: 1, OK: true}}, nil
 }

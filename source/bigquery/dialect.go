@@ -48,11 +48,12 @@ var Dialect = source.NewDialect(source.Dialect{
 })
 
 var rules = &grammar.Dialect{
-	NameQuote: '`', StringQuotes: `'"`, Backslash: true, RawStrings: true, HashComments: true, DottedNames: true,
+	NameQuote: '`', StringQuotes: `'"`, Backslash: true, Escapes: "xuU", RawStrings: true, TripleQuotes: true,
+	Bytes: 'b', HashComments: true, DottedNames: true,
 	Function: func(name string) bool {
 		return functions[strings.TrimPrefix(name, "safe.")]
 	},
-	TableFunctions: wordlist.Set("unnest"),
+	TableFunctions: wordlist.Set("unnest gap_fill range_sessionize vector_search"),
 }
 
 var kinds = wordlist.Map(`

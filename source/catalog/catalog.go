@@ -6,6 +6,7 @@
 //	<folder>/<org>/<user>/<name>/upload.about   what it is; written last
 //	<folder>/<org>/<user>/<name>/<file>       the file as uploaded
 //	<folder>/<org>/<user>/<name>/loaded/      an engine's version of it
+//	<folder>/<org>/<user>/<name>/<n>/         both, after n changes
 //
 // Org and user are digests, because names of orgs and users may not be valid in paths. A folder without
 // upload.about is an interrupted upload, which the next start removes. Uploads are opened on first use, by the same
@@ -64,9 +65,10 @@ type Catalog struct {
 type Entry struct {
 	Name     string
 	Uploaded bool
-	Engine   string // of an upload
-	Tables   int    // of an upload, when it was added
-	Rows     int64  // of an upload, when it was added; -1 when unknown
+	Engine   string    // of an upload
+	Tables   int       // of an upload, when it was added
+	Rows     int64     // of an upload, when it was added; -1 when unknown
+	Changed  time.Time // of an upload that was replaced or appended to
 }
 
 // New returns a catalog with the uploads found in the folder.
@@ -132,6 +134,14 @@ func (c *Catalog) visible(p footnote.Principal, name string) bool {
 	}
 	u := c.upload(name)
 	return u != nil && u.owner == ownerOf(p)
+}
+
+// Changed returns when one of the principal's uploads was last replaced or appended to. For others, it is zero.
+func (c *Catalog) Changed(p footnote.Principal, name string) time.Time {
+	if u := c.upload(name); u != nil && u.owner == ownerOf(p) {
+		return u.about.Changed
+	}
+	return time.Time{}
 }
 
 // List returns a principal's sources: the configured ones by name, then the uploads by name.

@@ -25,11 +25,13 @@ import (
 
 // upload is one user's file.
 type upload struct {
-	owner   owner
-	folder  string
-	about   about
-	pending bool  // it is still being received; guarded by the catalog's mu
-	size    int64 // while pending, the bytes reserved for it; then its size
+	owner  owner
+	folder string
+	about  about
+	// Guarded by the catalog's mu
+	pending  bool  // it is still being received
+	changing bool  // its next version is being received
+	size     int64 // while pending or changing, the bytes reserved for it; then its size
 
 	mu   sync.Mutex // guards below
 	src  source.Source
@@ -44,6 +46,9 @@ type about struct {
 	Tables int    `json:"tables"`
 	Rows   int64  `json:"rows"` // -1: unknown
 	Bytes  int64  `json:"bytes"`
+	// Version counts the changes, the last of which was made at Changed.
+	Version int       `json:"version,omitempty"`
+	Changed time.Time `json:"changed,omitzero"`
 }
 
 // owner identifies a principal in paths.
@@ -75,9 +80,7 @@ func (c *Catalog) Add(ctx context.Context, p footnote.Principal, filename string
 	}
 	base, ext := fileName(filename)
 	if !kinds[ext] {
-		return Entry{}, footnote.Invalidf(
-			"A file of data is .csv, .tsv, .json, .parquet, .xlsx, .sqlite or .duckdb; this one is called %.80q.",
-			filename)
+		return Entry{}, notData(filename)
 	}
 	u, err := c.reserve(p, base, ext)
 	if err != nil {
@@ -94,6 +97,11 @@ func (c *Catalog) Add(ctx context.Context, p footnote.Principal, filename string
 		return u.entry(), u.close()
 	}
 	return u.entry(), nil
+}
+
+func notData(filename string) error {
+	return footnote.Invalidf(
+		"A file of data is .csv, .tsv, .json, .parquet, .xlsx, .sqlite or .duckdb; this one is called %.80q.", filename)
 }
 
 var notPlain = regexp.MustCompile(`[^\pL\pN_-]+`)
@@ -168,10 +176,21 @@ func (c *Catalog) drop(u *upload) {
 
 // receive writes the file, opens it and writes its description.
 func (c *Catalog) receive(ctx context.Context, u *upload, content io.Reader) error {
-	if err := os.MkdirAll(filepath.Join(u.folder, "loaded"), 0o700); err != nil {
+	if err := c.load(ctx, u, content); err != nil {
+		return err
+	}
+	return u.publish()
+}
+
+// load writes the file and opens it.
+func (c *Catalog) load(ctx context.Context, u *upload, content io.Reader) error {
+	if err := os.RemoveAll(filepath.Join(u.dir(), u.about.File)); err != nil { // of an interrupted change
 		return unwritable(err)
 	}
-	n, err := write(filepath.Join(u.folder, u.about.File), content, u.size)
+	if err := os.MkdirAll(filepath.Join(u.dir(), "loaded"), 0o700); err != nil {
+		return unwritable(err)
+	}
+	n, err := write(filepath.Join(u.dir(), u.about.File), content, u.size)
 	if err != nil {
 		return err
 	}
@@ -183,7 +202,7 @@ func (c *Catalog) receive(ctx context.Context, u *upload, content io.Reader) err
 	defer done()
 	ctx, cancel := context.WithTimeout(ctx, c.opts.OpenTime)
 	defer cancel()
-	src, err := c.opts.Open(ctx, u.about.Name, filepath.Join(u.folder, u.about.File), filepath.Join(u.folder, "loaded"))
+	src, err := c.opts.Open(ctx, u.about.Name, filepath.Join(u.dir(), u.about.File), filepath.Join(u.dir(), "loaded"))
 	if err != nil {
 		return c.unreadable(ctx, u.about.Name, err)
 	}
@@ -193,6 +212,11 @@ func (c *Catalog) receive(ctx context.Context, u *upload, content io.Reader) err
 		return c.unreadable(ctx, u.about.Name, err)
 	}
 	u.describe(src, s)
+	return nil
+}
+
+// publish writes the description, which makes the file the upload's.
+func (u *upload) publish() error {
 	data, err := json.Marshal(u.about)
 	if err == nil {
 		err = plainfile.Replace(filepath.Join(u.folder, aboutFile), data)
@@ -299,7 +323,10 @@ func (c *Catalog) unreadable(ctx context.Context, name string, err error) error 
 }
 
 func (u *upload) entry() Entry {
-	return Entry{Name: u.about.Name, Uploaded: true, Engine: u.about.Engine, Tables: u.about.Tables, Rows: u.about.Rows}
+	return Entry{
+		Name: u.about.Name, Uploaded: true, Engine: u.about.Engine, Tables: u.about.Tables, Rows: u.about.Rows,
+		Changed: u.about.Changed,
+	}
 }
 
 // source returns the upload's source and opens it first if necessary.
@@ -314,7 +341,7 @@ func (u *upload) source(c *Catalog) (source.Source, error) {
 	}
 	ctx, cancel := context.WithTimeout(c.ctx, c.opts.OpenTime)
 	defer cancel()
-	src, err := c.opts.Open(ctx, u.about.Name, filepath.Join(u.folder, u.about.File), filepath.Join(u.folder, "loaded"))
+	src, err := c.opts.Open(ctx, u.about.Name, filepath.Join(u.dir(), u.about.File), filepath.Join(u.dir(), "loaded"))
 	if err != nil {
 		c.opts.Logger.Warn("upload not opened", "source", u.about.Name, "err", err)
 		return nil, footnote.Wrapf(footnote.DatabaseUnavailable, err, "The uploaded file %s cannot be opened now.",
@@ -356,6 +383,12 @@ func (c *Catalog) Remove(p footnote.Principal, name string) error {
 	if u == nil || u.owner != ownerOf(p) {
 		return missing(name)
 	}
+	c.mu.Lock()
+	changing := u.changing
+	c.mu.Unlock()
+	if changing {
+		return footnote.Errorf(footnote.Conflict, "This upload is being changed. Try again in a moment.")
+	}
 	if err := u.remove(); err != nil {
 		return footnote.Wrapf(footnote.StorageUnavailable, err, "The file could not be deleted.")
 	}
@@ -387,7 +420,7 @@ func (c *Catalog) removeAll(selected func(*upload) bool) (n int, err error) {
 	c.mu.Lock()
 	var all []*upload
 	for _, u := range c.uploads {
-		if !u.pending {
+		if !u.pending && !u.changing {
 			all = append(all, u)
 		}
 	}
@@ -425,6 +458,7 @@ func (c *Catalog) restore() error {
 			err = fmt.Errorf("the configuration has a source named %s, too", u.about.Name)
 		case err == nil:
 			c.uploads[u.about.Name] = u
+			err = u.tidy()
 		}
 		if err != nil {
 			c.opts.Logger.Warn("cannot restore an upload; leaving it out", "folder", folder, "err", err)

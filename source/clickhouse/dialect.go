@@ -20,7 +20,7 @@ var functions = wordlist.Set(functionFile)
 // families are the beginnings of names whose functions are all harmless: conversions, and functions of arrays and JSON.
 var families = []string{
 	"to", "array", "json", "map", "bit", "quantile", "uniq", "group", "arg", "topk", "tuple", "subtract", "date",
-	"multi", "window", "geohash", "cutto",
+	"multi", "window", "geohash", "cutto", "ipv4", "ipv6", "snowflakeid", "reinterpret",
 }
 
 // combinators are the ends of names of aggregates.
@@ -39,7 +39,7 @@ func harmlessFunction(name string) bool {
 		}
 	}
 	for _, c := range combinators {
-		if base, ok := strings.CutSuffix(name, c); ok && base != "" && functions[base] {
+		if base, ok := strings.CutSuffix(name, c); ok && harmlessFunction(base) {
 			return true
 		}
 	}
@@ -88,7 +88,8 @@ var Dialect = source.NewDialect(source.Dialect{
 })
 
 var rules = &grammar.Dialect{
-	NameQuote: '`', StringQuotes: "'", Backslash: true, HashComments: true, InReadsTable: true,
+	NameQuote: '`', StringQuotes: "'", Backslash: true, Escapes: "x", Bytes: 'x', HashComments: true,
+	InReadsTable:   true,
 	Function:       harmlessFunction,
 	TableFunctions: wordlist.Set("numbers numbers_mt zeros generate_series generateseries values"),
 	Advice: map[string]string{

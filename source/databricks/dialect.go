@@ -44,7 +44,8 @@ var Dialect = source.NewDialect(source.Dialect{
 })
 
 var rules = &grammar.Dialect{
-	NameQuote: '`', StringQuotes: `'"`, Backslash: true, RawStrings: true,
+	NameQuote: '`', StringQuotes: `'"`, Backslash: true, RawStrings: true, Escapes: "uU", Bytes: 'x',
+	Suffixes: "LSYDFlsydf",
 	Function: func(name string) bool { return functions[name] },
 	TableFunctions: wordlist.Set(`explode explode_outer posexplode posexplode_outer inline inline_outer stack range
 		sequence`),

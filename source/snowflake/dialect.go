@@ -48,7 +48,7 @@ var Dialect = source.NewDialect(source.Dialect{
 })
 
 var rules = &grammar.Dialect{
-	NameQuote: '"', StringQuotes: "'", Backslash: true,
+	NameQuote: '"', StringQuotes: "'", Backslash: true, Escapes: "xu", Bytes: 'x', Positional: true,
 	Function:       func(name string) bool { return functions[name] },
 	TableFunctions: wordlist.Set("flatten generator split_to_table strtok_split_to_table"),
 	BadColumns:     wordlist.Set("nextval currval"), // of sequences

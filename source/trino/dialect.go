@@ -47,7 +47,7 @@ var Dialect = source.NewDialect(source.Dialect{
 })
 
 var rules = &grammar.Dialect{
-	NameQuote: '"', StringQuotes: "'",
+	NameQuote: '"', StringQuotes: "'", Bytes: 'x',
 	Function:       func(name string) bool { return functions[name] },
 	TableFunctions: wordlist.Set("unnest sequence"),
 }

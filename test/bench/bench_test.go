@@ -47,6 +47,7 @@ type plan struct {
 	candles   int           // minutes to build bars from
 	documents int           // documents to search
 	exported  int           // rows to export
+	tables    []int         // tables to discover
 	footnote  string        // path of the binary
 	tb        testing.TB    // for servers that end with the benchmark
 }
@@ -60,7 +61,7 @@ var (
 	binary   = flag.String("footnote", "bin/footnote", "the server to measure, from the folder of the repository")
 	only     = flag.String("only", "",
 		"measure one group only: stream, history, runs, saturated, memory, tools, append, start, csv, rest, query, cache, far, "+
-			"growth, market, search, figures, export")
+			"growth, market, search, figures, export, sources, discovery")
 	texts = flag.String("texts", "ten",
 		"what answers are made of: words, ten numbers (ten), or a number in every delta (every)")
 	oneLoad = flag.Int("streams", 0, "measure the group stream with so many only")
@@ -90,7 +91,7 @@ func newPlan() plan {
 	p := plan{
 		rounds: 3, streams: []int{1, 50, 200, 500}, window: 8 * time.Second, idle: 1000, flood: 20_000, tools: 300,
 		starts: 15, appends: 20_000, candles: 10_000_000, documents: 100_000, exported: 10_000_000,
-		grown:    []int{1_000, 100_000, 1_000_000},
+		grown: []int{1_000, 100_000, 1_000_000}, tables: []int{10, 500, 5_000},
 		footnote: *binary,
 	}
 	if !filepath.IsAbs(p.footnote) {
@@ -99,7 +100,7 @@ func newPlan() plan {
 	if *quick {
 		p.rounds, p.window, p.idle, p.tools, p.starts, p.appends = 1, 4*time.Second, 500, 100, 7, 6_000
 		p.floorFrom, p.grown, p.candles, p.documents = 500, []int{1_000, 20_000}, 1_000_000, 10_000
-		p.exported = 1_000_000
+		p.exported, p.tables = 1_000_000, []int{10, 500}
 	}
 	if *oneLoad > 0 {
 		p.streams = []int{*oneLoad}
@@ -122,7 +123,7 @@ var groups = []group{
 	{"tools", toolSteps}, {"append", appends}, {"start", starts}, {"csv", firstAnswers}, {"rest", atRest},
 	{"query", queries}, {"cache", hits},
 	{"far", remoteReaders}, {"growth", growth}, {"market", candles}, {"search", searches}, {"figures", figuresOf},
-	{"export", exports},
+	{"export", exports}, {"sources", overheads}, {"discovery", discoveries},
 }
 
 // BenchmarkTable measures all groups, or the one of -only, and prints the table.

@@ -103,8 +103,18 @@ func (p *parser) operand() {
 			p.subscript()
 		case p.sign("::"):
 			p.typeName()
-		case p.sign(":"), p.sign("."):
+		case p.sign(":"):
 			p.field()
+		case p.sign("."):
+			if !p.sign("*") {
+				p.field()
+				break
+			}
+			if p.changes(); p.isWord("as") && p.signAt(1, "(") {
+				p.take("as")
+				p.columns()
+			}
+			return
 		default:
 			return
 		}
@@ -168,6 +178,7 @@ func (p *parser) brackets() {
 		p.inBrackets(func() {
 			if !p.isSign(")") {
 				p.list(p.item)
+				p.orderBy() // of a PIVOT's ANY
 			}
 		})
 	})
@@ -183,11 +194,6 @@ func (p *parser) array() {
 	})
 }
 
-// calledKeywords are the keywords that are also functions.
-var calledKeywords = map[string]bool{
-	"left": true, "right": true, "like": true, "ilike": true, "rlike": true, "all": true, "and": true, "or": true,
-}
-
 // keyword reads what begins with a word: a construct of its own, a call or a name.
 func (p *parser) keyword() {
 	t := p.peek()
@@ -195,9 +201,10 @@ func (p *parser) keyword() {
 	switch {
 	case t.low == "case":
 		p.cases()
-	case t.low == "exists" && called:
+	case t.low == "exists" && called && p.try(func() {
 		p.take("exists")
 		p.inBrackets(p.query)
+	}):
 	case t.low == "interval":
 		p.interval()
 	case called && (t.low == "cast" || t.low == "try_cast" || t.low == "safe_cast"):
@@ -216,8 +223,11 @@ func (p *parser) keyword() {
 		p.emit(strings.ToUpper(t.low))
 		p.next()
 		p.literal()
-	case called && calledKeywords[t.low]:
+	case called && reserved[t.low]: // a keyword that is also a function, such as left
 		p.call(p.member())
+	case p.signAt(1, "=>"): // or the name of an argument
+		written, _ := p.member()
+		p.emit(written)
 	default:
 		p.path()
 	}
@@ -225,7 +235,11 @@ func (p *parser) keyword() {
 
 // path reads a column, perhaps with its table, or the call of a function.
 func (p *parser) path() {
-	written, value := p.identifier()
+	begin := p.identifier
+	if p.peek().kind == word && p.signAt(1, ".") {
+		begin = p.member // what a dot follows is a name
+	}
+	written, value := begin()
 	path, low := []string{written}, []string{value}
 	for p.isSign(".") && (p.ahead(1).kind == word || p.ahead(1).kind == name) {
 		p.next()
@@ -275,7 +289,7 @@ func (p *parser) cases() {
 func (p *parser) interval() {
 	p.need("interval")
 	p.deeper(p.operand)
-	for ok := true; ok; ok = p.take("to") {
+	for ok := true; ok; ok = p.take("to") || p.peek().kind == number && units[p.ahead(1).low] && p.literal() {
 		if t := p.peek(); t.kind == word && units[t.low] {
 			p.take(t.low)
 		}
@@ -295,6 +309,9 @@ func (p *parser) cast() {
 		}
 		if p.take("format") {
 			p.literal()
+			if p.take("at", "time", "zone") {
+				p.operand()
+			}
 		}
 	})
 }
@@ -337,16 +354,23 @@ func (p *parser) typePart() {
 	p.typeName()
 }
 
+// harmless refuses a function that may have an effect.
+func (p *parser) harmless(function string) {
+	if low := source.Lower(function); p.err == nil && (!p.d.Function(low) || p.Routines[low]) {
+		p.refuse("The function %.60s is not allowed: it is not among the harmless ones.", function)
+	}
+}
+
 // call reads the call of a function behind its name.
 func (p *parser) call(written, value string) {
-	low := source.Lower(value)
-	if p.err == nil && (!p.d.Function(low) || p.Routines[low]) {
-		p.refuse("The function %.60s is not allowed: it is not among the harmless ones.", value)
-	}
+	p.harmless(value)
 	p.emit(written)
 	p.deeper(p.arguments)
 	if p.isSign("(") { // quantile(0.5)(x)
 		p.deeper(p.arguments)
+	}
+	if strings.EqualFold(value, "columns") {
+		p.changes()
 	}
 	for p.err == nil {
 		switch {
@@ -360,11 +384,7 @@ func (p *parser) call(written, value string) {
 			})
 		case p.take("ignore", "nulls"), p.take("respect", "nulls"):
 		case p.take("over"):
-			if p.isSign("(") {
-				p.window()
-			} else {
-				p.name()
-			}
+			p.windowOrName()
 		default:
 			return
 		}
@@ -379,12 +399,12 @@ func (p *parser) arguments() {
 		}
 		_ = p.choose("distinct", "all")
 		_ = p.choose("both", "leading", "trailing")
-		if p.isWord("select") || p.isWord("with") {
+		if p.oneOf("select", "with") || p.isWord("values") && (p.signAt(1, "(") || p.ahead(1).kind >= text) {
 			p.query()
 			return
 		}
 		if !p.isWord("from") {
-			p.list(p.item)
+			p.list(p.passed)
 		}
 		for p.choose("from", "for", "placing") {
 			p.expression()
@@ -399,9 +419,30 @@ func (p *parser) arguments() {
 			_ = p.choose("max", "min")
 			p.expression()
 		}
+		if p.take("group", "by") {
+			p.groups()
+		}
 		p.orderBy()
 		p.limits()
 	})
+}
+
+// passed reads an argument: an expression, or TABLE t.
+func (p *parser) passed() {
+	if p.isWord("table") && p.isName(1) {
+		p.take("table")
+		p.table()
+		return
+	}
+	p.item()
+}
+
+func (p *parser) windowOrName() {
+	if p.isSign("(") {
+		p.window()
+	} else {
+		p.name()
+	}
 }
 
 // window reads the definition of a window in brackets.

@@ -27,7 +27,12 @@ type Dialect struct {
 	NameQuote    byte   // encloses the names that are written: " or `
 	StringQuotes string // what may enclose a string: ' or '"; the other quotes enclose names
 	Backslash    bool   // a backslash escapes in strings
+	Escapes      string // which of \x27, \u0027 and \U00000027 a string may have: x, u and U
 	RawStrings   bool   // r'…' is a string without escapes
+	TripleQuotes bool   // '''…''' is a string
+	Bytes        byte   // begins a literal of bytes: b or x
+	Suffixes     string // letters that may follow a number, as its type
+	Positional   bool   // $1 is the first column, in statements without arguments
 	HashComments bool   // # begins a comment
 	DottedNames  bool   // `a.b.c` is a table with its schema, and in FROM t, t.x the latter is an array of t
 	InReadsTable bool   // x IN name reads the table of that name
@@ -70,7 +75,7 @@ func (d *Dialect) Read(statement string, o Options) (Statement, error) {
 	if err != nil {
 		return Statement{}, err
 	}
-	p := &parser{d: d, Options: o, text: statement, tokens: tokens, used: map[int]bool{}, aliases: map[string]bool{}}
+	p := &parser{d: d, Options: o, text: statement, tokens: tokens, used: map[int]bool{}}
 	explain := p.take("explain")
 	if explain && o.Cut {
 		p.refuse("Some columns are hidden here, so plans are not available. Use SELECT.")
@@ -125,11 +130,14 @@ type parser struct {
 	farthest int
 	reason   error
 	tables   []string
-	used     map[int]bool        // arguments
-	aliases  map[string]bool     // of the tables of a FROM, in lower case
-	scopes   []map[string]string // names of common table expressions in lower case, and as they are written
+	used     map[int]bool // arguments
+	aliases  []string     // of the tables of a FROM, in lower case
+	commons  []common     // the common table expressions that are visible, the innermost last
 	renamed  int
 }
+
+// common is the name of a common table expression.
+type common struct{ low, written string }
 
 // peek returns the next token.
 func (p *parser) peek() token { return p.ahead(0) }
@@ -271,7 +279,7 @@ func (p *parser) try(phrase func()) bool {
 	if p.err != nil {
 		return false
 	}
-	at, out, tables, scopes, depth := p.at, len(p.out), p.tables, len(p.scopes), p.depth
+	at, out, tables, aliases, commons, depth := p.at, len(p.out), p.tables, p.aliases, len(p.commons), p.depth
 	if phrase(); p.err == nil {
 		return true
 	}
@@ -281,7 +289,8 @@ func (p *parser) try(phrase func()) bool {
 	if p.at > p.farthest {
 		p.farthest, p.reason = p.at, p.err
 	}
-	p.at, p.out, p.tables, p.scopes, p.depth, p.err = at, p.out[:out], tables, p.scopes[:scopes], depth, nil
+	p.at, p.out, p.tables, p.aliases, p.commons = at, p.out[:out], tables, aliases, p.commons[:commons]
+	p.depth, p.err = depth, nil
 	return false
 }
 
@@ -319,16 +328,20 @@ func (p *parser) name() {
 	p.emit(written)
 }
 
-// alias reads a name with or without AS, if there is one.
+// alias reads a name with or without AS, if there is one. Behind AS, keywords and texts are names, too.
 func (p *parser) alias() bool {
 	as := p.isWord("as")
-	if t := p.ahead(1); as && (t.kind == name || t.kind == word && !reserved[t.low]) {
+	switch t := p.ahead(1); {
+	case as && t.kind == text:
+		p.need("as")
+		return p.literal()
+	case as && (t.kind == name || t.kind == word):
 		p.next()
-	} else if as || !p.isName(0) || notAlias[p.peek().low] || p.isWord("at", "time") {
+	case as || !p.isName(0) || notAlias[p.peek().low] || p.isWord("at", "time"):
 		return false
 	}
-	p.emit("AS")
-	p.name()
+	written, _ := p.member()
+	p.emit("AS", written)
 	return true
 }
 
@@ -338,7 +351,11 @@ func (p *parser) literal() bool {
 	case number:
 		p.emit(t.value)
 	case text:
-		p.emit(p.d.String(t.value))
+		if t.low != "" { // bytes
+			p.emit(t.low + "'" + strings.ReplaceAll(t.value, "'", `\x27`) + "'")
+		} else {
+			p.emit(p.d.String(t.value))
+		}
 	case argument:
 		p.argument(t)
 	default:
@@ -351,6 +368,10 @@ func (p *parser) literal() bool {
 // argument writes the value of $1.
 func (p *parser) argument(t token) {
 	n, err := strconv.Atoi(t.value)
+	if p.d.Positional && len(p.Args) == 0 {
+		p.emit("$" + t.value)
+		return
+	}
 	if err != nil || n < 1 || n > len(p.Args) {
 		if p.err == nil {
 			p.err = source.Failf("The statement uses the argument $%s, but there are %d.", t.value, len(p.Args))

@@ -12,12 +12,13 @@ import (
 // dialects are two that differ in every field.
 var (
 	plain = &Dialect{
-		NameQuote: '"', StringQuotes: "'", Function: func(name string) bool { return Functions("")[name] },
+		NameQuote: '"', StringQuotes: "'", Function: func(name string) bool { return Functions("exists")[name] },
 		TableFunctions: wordlist.Set("unnest"), BadColumns: wordlist.Set("nextval"),
 	}
 	other = &Dialect{
-		NameQuote: '`', StringQuotes: `'"`, Backslash: true, RawStrings: true, HashComments: true, DottedNames: true,
-		InReadsTable: true, Function: plain.Function, TableFunctions: plain.TableFunctions,
+		NameQuote: '`', StringQuotes: `'"`, Backslash: true, Escapes: "xu", RawStrings: true, TripleQuotes: true,
+		Bytes: 'b', Suffixes: "L", Positional: true, HashComments: true, DottedNames: true, InReadsTable: true,
+		Function: plain.Function, TableFunctions: plain.TableFunctions,
 	}
 )
 
@@ -41,6 +42,19 @@ func TestWritten(t *testing.T) {
 		{plain, `select 'a\' as b`, `SELECT 'a\' AS b`},
 		{other, `select 'it\'s', "x", r'\d'`, `SELECT 'it\'s' , 'x' , '\\d'`},
 		{other, `select '\d\n' # x`, `SELECT '\\d\n'`},
+		{other, `select """x"; delete from u; --""", '\x27\u0027', r"\"" `, `SELECT 'x"; delete from u; --' , '\'\'' , '\\"'`},
+		{other, `select b"a'\x00\377\\", 0xFf, 1_000L, $1`, `SELECT b'a\x27\x00\377\\' , 0xFf , 1000L , $1`},
+		{other, "select a from u limit 1 union all select 2 order by 1",
+			"SELECT a FROM <u> LIMIT 1 UNION ALL SELECT 2 ORDER BY 1"},
+		{plain, "select 1 from u group by grouping sets (a, cube (a, b), ())",
+			"SELECT 1 FROM <u> GROUP BY GROUPING SETS ( a , CUBE ( a , b ) , ( ) )"},
+		{plain, "select a, from u group by distinct a as b", "SELECT a FROM <u> GROUP BY DISTINCT a AS b"},
+		{plain, "select left(x, 2), f.*, (f).* as (a), * apply(max) from u as f",
+			"SELECT left ( x , 2 ) , f.* , ( f ) . * AS ( a ) , * APPLY ( max ) FROM <u> AS f"},
+		{plain, "from u select count(table u, outer => 1) full union all by name select 1",
+			"FROM <u> SELECT count ( TABLE <u> , outer => 1 ) FULL UNION ALL BY NAME SELECT 1"},
+		{plain, "select exists(a, b -> b > 1), interval 5 hours 30 seconds",
+			"SELECT exists ( a , b -> b > 1 ) , INTERVAL 5 HOURS 30 SECONDS"},
 		{plain, "select /* ; */ a from u", "SELECT a FROM <u>"},
 		{plain, "select u.a from s.U u where u.a>1", "SELECT u.a FROM <s.U> AS u WHERE u.a > 1"},
 		{plain, "select t.a from t", "SELECT t.a FROM ( SELECT a FROM s.t ) AS t"},
@@ -91,6 +105,20 @@ func TestScopes(t *testing.T) {
 		{other, "select 1 where 1 in (s.hid `as`)"},
 		{other, "select 1 where 1 in +hid"},
 		{other, "select 1 where 1 not in (+(+s.hid))"},
+		{plain, "with recursive hid as y select * from hid"},
+		{plain, "select count(table hid)"},
+		{plain, "select * apply(pg_sleep) from u"},
+		{plain, "select * apply pg_sleep from u"},
+		{plain, "select columns('a') apply(x -> pg_sleep(x)) from u"},
+		{plain, "from hid select *"},
+		{plain, "select merge(a) from u"},
+		{plain, "select 1_a"},
+		{plain, "select 0xfg"},
+		{plain, `select b'a'`},
+		{other, `select b'\u0027'`},
+		{other, `select b'\''`},
+		{other, `select '\U00000027'`},
+		{other, `select '\ud800', '\x00'`},
 		{plain, "select s.nextval"},
 		{plain, `select "s" . "NextVal"`},
 		{plain, "select ſ from u"},

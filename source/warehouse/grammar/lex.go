@@ -1,6 +1,7 @@
 package grammar
 
 import (
+	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -25,7 +26,7 @@ const (
 type token struct {
 	kind  kind
 	value string
-	low   string // a word in lower case
+	low   string // a word in lower case, or what comes before the quote of a string
 	from  int    // bytes of the text
 	to    int
 }
@@ -110,13 +111,15 @@ func (l *lexer) next() error {
 		after = l.text[from+1]
 	}
 	switch {
-	case strings.IndexByte(l.d.StringQuotes, c) >= 0:
-		return l.quoted(text, c, l.d.Backslash)
-	case c|0x20 == 'r' && l.d.RawStrings && after != 0 && strings.IndexByte(l.d.StringQuotes, after) >= 0:
+	case l.opens(c):
+		return l.quoted(text, c, l.d.mode())
+	case c|0x20 == 'r' && l.d.RawStrings && l.opens(after):
 		l.at++
-		return l.quoted(text, after, false)
+		return l.quoted(text, after, rawText)
+	case l.d.Bytes != 0 && c|0x20 == l.d.Bytes && l.opens(after):
+		return l.bytes(after)
 	case c == '"' || c == '`':
-		return l.quoted(name, c, false)
+		return l.quoted(name, c, plainText)
 	case c == '$' && isDigit(after):
 		l.at++
 		l.skip(isDigit)
@@ -134,6 +137,28 @@ func (l *lexer) next() error {
 		return nil
 	}
 	return l.sign()
+}
+
+// opens reports whether a character begins a string.
+func (l *lexer) opens(c byte) bool { return c != 0 && strings.IndexByte(l.d.StringQuotes, c) >= 0 }
+
+// bytes reads a literal such as x'00ff' or b'abc\x00', in which a backslash may only code a byte.
+func (l *lexer) bytes(quote byte) error {
+	from := l.at
+	l.at++
+	if err := l.quoted(text, quote, rawText); err != nil {
+		return err
+	}
+	t := &l.tokens[len(l.tokens)-1]
+	t.from, t.low = from, string(l.d.Bytes)
+	for rest := t.value; rest != ""; {
+		b, _, after, err := strconv.UnquoteChar(rest, 0)
+		if err != nil || b > unicode.MaxLatin1 || rest[0] == '\\' && strings.IndexByte("uU", rest[1]) >= 0 {
+			return source.Refusef("These bytes cannot be read: %.40s", l.text[from:])
+		}
+		rest = after
+	}
+	return nil
 }
 
 // afterName reports whether a name or a closing bracket ends right here, so that a dot continues it.
@@ -156,25 +181,47 @@ var escapes = map[byte]string{
 	'b': "\b", 'f': "\f", 'n': "\n", 'r': "\r", 't': "\t", '\\': `\`, '\'': "'", '"': `"`, '`': "`",
 }
 
-// quoted reads a string or name. Its quote is written twice inside it; in strings, a backslash may escape.
-func (l *lexer) quoted(k kind, quote byte, backslash bool) error {
-	from := l.at
+// mode says what a backslash means in a string.
+type mode int
+
+const (
+	plainText mode = iota // itself
+	escaped               // it begins an escape
+	rawText               // itself; where strings may have three quotes, a quote behind it does not end the string
+)
+
+func (d *Dialect) mode() mode {
+	if d.Backslash {
+		return escaped
+	}
+	return plainText
+}
+
+// quoted reads a string or name. Its quote is written twice inside it.
+func (l *lexer) quoted(k kind, quote byte, m mode) error {
+	from, end := l.at, string(quote)
+	if triple := strings.Repeat(end, 3); k == text && l.d.TripleQuotes && strings.HasPrefix(l.text[l.at:], triple) {
+		end = triple
+	}
 	var b strings.Builder
-	for l.at++; l.at < len(l.text); l.at++ {
+	for l.at += len(end); l.at < len(l.text); l.at++ {
 		c := l.text[l.at]
 		switch {
-		case c == '\\' && backslash && l.at+1 < len(l.text):
+		case c == '\\' && m == escaped && l.at+1 < len(l.text):
 			l.at++
-			if err := escape(&b, l.text[l.at]); err != nil {
+			if err := l.escape(&b); err != nil {
 				return err
 			}
-		case c != quote:
+		case c == '\\' && m == rawText && l.d.TripleQuotes && l.at+1 < len(l.text):
+			b.WriteString(l.text[l.at : l.at+2])
+			l.at++
+		case !strings.HasPrefix(l.text[l.at:], end):
 			b.WriteByte(c)
-		case l.at+1 < len(l.text) && l.text[l.at+1] == quote:
+		case len(end) == 1 && strings.HasPrefix(l.text[l.at+1:], end):
 			b.WriteByte(c)
 			l.at++
 		default:
-			l.at++
+			l.at += len(end)
 			if k == name && (b.Len() == 0 || strings.ContainsAny(b.String(), "\\`\"\n\r\t;")) {
 				return source.Refusef("A name in quotes is empty, or has a quote, backslash, semicolon or line break.")
 			}
@@ -185,15 +232,27 @@ func (l *lexer) quoted(k kind, quote byte, backslash bool) error {
 	return source.Refusef("A quote is not closed: %.40s", l.text[from:])
 }
 
-// escape writes what a backslash and the character behind it mean. An unknown pair stands for itself, as in a regular
+// coded are the digits behind the letters of escapes with the number of a character.
+var coded = map[byte]int{'x': 2, 'u': 4, 'U': 8}
+
+// escape writes what a backslash and what follows it means. An unknown pair stands for itself, as in a regular
 // expression.
-func escape(b *strings.Builder, c byte) error {
+func (l *lexer) escape(b *strings.Builder) error {
+	c := l.text[l.at]
 	if s, ok := escapes[c]; ok {
 		b.WriteString(s)
 		return nil
 	}
-	if strings.IndexByte("0xuU", c) >= 0 {
-		return source.Refusef(`Escapes such as \x27 and \u0027 in strings are not allowed. Write the character.`)
+	if n := coded[c]; n > 0 && strings.IndexByte(l.d.Escapes, c) >= 0 && l.at+n < len(l.text) {
+		code, err := strconv.ParseUint(l.text[l.at+1:l.at+1+n], 16, 32)
+		if r := rune(code); err == nil && code > 0 && utf8.ValidRune(r) && (c != 'x' || r < utf8.RuneSelf) {
+			b.WriteRune(r)
+			l.at += n
+			return nil
+		}
+	}
+	if coded[c] > 0 || c == '0' {
+		return source.Refusef(`The escape \%c is not allowed here. Write the character itself.`, c)
 	}
 	b.WriteByte('\\')
 	b.WriteByte(c)
@@ -202,7 +261,16 @@ func escape(b *strings.Builder, c byte) error {
 
 func (l *lexer) number() error {
 	from := l.at
-	l.skip(isDigit)
+	if rest := l.text[l.at:]; len(rest) > 2 && rest[0] == '0' && rest[1]|0x20 == 'x' {
+		l.at += 2
+		l.skip(isNameByte)
+		if _, err := strconv.ParseUint(l.text[from:l.at], 0, 64); err != nil {
+			return source.Refusef("This is not a number: %.40s", rest)
+		}
+		l.add(number, from, l.text[from:l.at])
+		return nil
+	}
+	l.skip(isDigitOrLine)
 	tuple := from > 0 && l.text[from-1] == '.' && l.afterSign(".") || l.project()
 	if !tuple && l.at < len(l.text) && l.text[l.at] == '.' {
 		l.at++
@@ -217,10 +285,13 @@ func (l *lexer) number() error {
 			l.skip(isDigit)
 		}
 	}
+	if l.at < len(l.text) && strings.IndexByte(l.d.Suffixes, l.text[l.at]) >= 0 {
+		l.at++
+	}
 	if l.at < len(l.text) && isNameByte(l.text[l.at]) {
 		return source.Refusef("A name that begins with a digit must be in quotes: %.40s", l.text[from:])
 	}
-	l.add(number, from, l.text[from:l.at])
+	l.add(number, from, strings.ReplaceAll(l.text[from:l.at], "_", "")) // of 1_000_000
 	return nil
 }
 
@@ -252,6 +323,8 @@ func (l *lexer) sign() error {
 	l.add(sign, from, string(c))
 	return nil
 }
+
+func isDigitOrLine(c byte) bool { return isDigit(c) || c == '_' }
 
 func isDigit(c byte) bool { return '0' <= c && c <= '9' }
 

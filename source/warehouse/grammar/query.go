@@ -9,20 +9,38 @@ import (
 // query reads a query: WITH, selects joined by UNION and the like, ORDER BY and LIMIT.
 func (p *parser) query() {
 	p.deeper(func() {
-		scopes := len(p.scopes)
+		commons := len(p.commons)
 		p.with()
-		p.operandQuery()
-		for p.choose("union", "except", "intersect", "minus") {
-			_ = p.choose("all", "distinct")
-			p.take("by", "name")
+		for more := true; more; more = p.setOperator() {
 			p.operandQuery()
+			p.orderBy()
+			p.limits()
 		}
-		p.orderBy()
-		p.limits()
 		if p.err == nil {
-			p.scopes = p.scopes[:scopes]
+			p.commons = p.commons[:commons]
 		}
 	})
+}
+
+// setOperator reads UNION and the like, if one comes next.
+func (p *parser) setOperator() bool {
+	n := 0
+	for t := p.ahead(n); t.kind == word && joinWords[t.low]; t = p.ahead(n) {
+		n++
+	}
+	if t := p.ahead(n); t.kind != word || !setOperators[t.low] {
+		return false
+	}
+	for range n + 1 {
+		p.take(p.peek().low)
+	}
+	_ = p.choose("all", "distinct")
+	if _ = p.take("strict"); p.take("by", "name") || p.take("corresponding") {
+		if p.choose("on", "by") {
+			p.columns()
+		}
+	}
+	return true
 }
 
 // with reads common table expressions, and names of values: WITH 5 AS five.
@@ -31,10 +49,8 @@ func (p *parser) with() {
 		return
 	}
 	recursive := p.take("recursive")
-	scope := map[string]string{}
-	p.scopes = append(p.scopes, scope)
 	p.list(func() {
-		if !p.try(func() { p.common(scope, recursive) }) {
+		if !p.try(func() { p.common(recursive) }) {
 			p.expression()
 			p.need("as")
 			p.name()
@@ -44,15 +60,15 @@ func (p *parser) with() {
 
 // common reads a common table expression. Where something is hidden, it gets another name: should the server ever take
 // its name for a table's, it finds nothing.
-func (p *parser) common(scope map[string]string, recursive bool) {
+func (p *parser) common(recursive bool) {
 	written, value := p.identifier()
-	low := strings.ToLower(value)
 	if p.Cut {
 		p.renamed++
 		written = fmt.Sprintf("footnote_with_%d", p.renamed)
 	}
+	c := common{strings.ToLower(value), written}
 	if recursive {
-		scope[low] = written
+		p.commons = append(p.commons, c)
 	}
 	p.emit(written)
 	p.columns()
@@ -64,7 +80,9 @@ func (p *parser) common(scope map[string]string, recursive bool) {
 		p.next()
 	}
 	p.inBrackets(p.query)
-	scope[low] = written
+	if !recursive {
+		p.commons = append(p.commons, c)
+	}
 }
 
 // columns reads the names of columns in brackets, if there are any.
@@ -79,7 +97,7 @@ func (p *parser) operandQuery() {
 	switch {
 	case p.isSign("("):
 		p.inBrackets(p.query)
-	case p.take("select"):
+	case p.oneOf("select", "from"):
 		p.selection()
 	case p.take("values"):
 		p.list(p.expression)
@@ -88,11 +106,15 @@ func (p *parser) operandQuery() {
 	}
 }
 
-// selection reads a select behind its first word. Its clauses come in an order that the server checks.
+// selection reads a select, which may begin with FROM. Its clauses come in an order that the server checks.
 func (p *parser) selection() {
 	outer := p.aliases
-	p.aliases = map[string]bool{} // what encloses a select, or is beside it, may not be visible in it
+	p.aliases = nil // what encloses a select, or is beside it, may not be visible in it
 	defer func() { p.aliases = outer }()
+	if p.take("from") {
+		p.list(p.joined)
+	}
+	p.need("select")
 	if p.choose("all", "distinct") && p.take("on") {
 		p.brackets()
 	}
@@ -103,7 +125,7 @@ func (p *parser) selection() {
 		p.take("as")
 		_ = p.choose("struct", "value")
 	}
-	p.list(p.item)
+	p.items()
 	for p.err == nil {
 		switch {
 		case p.take("from"):
@@ -116,11 +138,22 @@ func (p *parser) selection() {
 			p.list(func() {
 				p.name()
 				p.need("as")
-				p.window()
+				p.windowOrName()
 			})
 		default:
 			return
 		}
+	}
+}
+
+// items reads the list of a select. A comma at its end is left out.
+func (p *parser) items() {
+	for p.item(); p.isSign(","); p.item() {
+		if t := p.ahead(1); t.kind == ending || t.kind == word && t.low == "from" || p.signAt(1, ")") {
+			p.next()
+			return
+		}
+		p.needSign(",")
 	}
 }
 
@@ -150,18 +183,46 @@ func (p *parser) star() bool {
 	}
 	p.next()
 	p.emit(strings.Join(append(p.cutPath(path), "*"), "."))
-	for p.oneOf("except", "exclude", "replace", "rename") {
-		if p.signAt(1, "(") && p.ahead(2).low != "select" && p.ahead(2).low != "with" {
-			_ = p.choose("except", "exclude", "replace", "rename")
+	p.changes()
+	return true
+}
+
+// changes reads what may follow a star.
+func (p *parser) changes() {
+	for p.err == nil {
+		switch {
+		case p.oneOf("except", "exclude", "replace", "rename") && p.signAt(1, "(") && p.ahead(2).low != "select" &&
+			p.ahead(2).low != "with" && p.choose("except", "exclude", "replace", "rename"):
 			p.brackets()
-		} else if p.isWord("exclude") {
-			p.take("exclude")
+		case p.take("exclude"), p.take("rename"):
 			p.name()
-		} else {
-			break
+			if p.isWord("as") {
+				p.alias()
+			}
+		case p.take("apply"):
+			p.apply()
+		default:
+			return
 		}
 	}
-	return true
+}
+
+// apply reads the function that is applied to each column of a star: APPLY max, APPLY(max) or APPLY(x -> f(x)).
+func (p *parser) apply() {
+	brackets := p.sign("(")
+	if p.isName(0) && p.signAt(1, "->") {
+		p.expression()
+	} else {
+		written, value := p.identifier()
+		p.harmless(value)
+		p.emit(written)
+		if p.isSign("(") { // of a parameter: quantile(0.9)
+			p.deeper(p.arguments)
+		}
+	}
+	if brackets {
+		p.needSign(")")
+	}
 }
 
 // cutPath drops the schema of a column where a table may be a query, which has none.
@@ -172,19 +233,34 @@ func (p *parser) cutPath(path []string) []string {
 	return path
 }
 
+// named reads an expression that may have a name.
+func (p *parser) named() {
+	if p.expression(); p.isWord("as") {
+		p.alias()
+	}
+}
+
 func (p *parser) groups() {
-	p.list(func() {
-		switch {
-		case p.take("grouping", "sets"), p.oneOf("rollup", "cube") && p.signAt(1, "(") && p.choose("rollup", "cube"):
-			p.brackets()
-		case !p.take("all"):
-			p.expression()
-		}
-	})
+	_ = p.isWord("distinct") && !p.signAt(1, "(") && p.take("distinct")
+	p.list(p.group)
 	for p.isWord("with") {
 		if p.need("with"); !p.choose("rollup", "cube", "totals") {
 			p.unexpected()
 		}
+	}
+}
+
+// group reads an entry of GROUP BY.
+func (p *parser) group() {
+	switch {
+	case p.take("grouping", "sets"), p.oneOf("rollup", "cube") && p.signAt(1, "(") && p.choose("rollup", "cube"):
+		p.deeper(func() { p.inBrackets(func() { p.list(p.group) }) })
+	case p.take("all"):
+		if p.oneOf("grouping", "rollup", "cube") {
+			p.group()
+		}
+	default:
+		p.named()
 	}
 }
 
@@ -194,7 +270,7 @@ func (p *parser) orderBy() {
 	}
 	p.list(func() {
 		if !p.take("all") {
-			p.expression()
+			p.named()
 		}
 		_ = p.choose("asc", "desc")
 		_ = p.take("nulls", "first") || p.take("nulls", "last")
@@ -282,7 +358,9 @@ func (p *parser) lateralView() {
 	p.need("lateral", "view")
 	p.take("outer")
 	p.tableFunction()
-	p.name()
+	if !p.isWord("as") {
+		p.name()
+	}
 	if p.take("as") {
 		p.list(p.name)
 	}
@@ -299,7 +377,7 @@ func (p *parser) factor() {
 	case p.isWord("table") && p.signAt(1, "("):
 		p.need("table")
 		p.inBrackets(p.tableFunction)
-	case p.isWord("values"):
+	case p.isWord("values") && p.signAt(1, "("):
 		p.need("values")
 		p.list(p.expression)
 	case p.isName(0) && p.signAt(1, "("):
@@ -327,13 +405,13 @@ func (p *parser) startsQuery() bool {
 		n++
 	}
 	t := p.ahead(n)
-	return t.kind == word && (t.low == "select" || t.low == "with" || t.low == "values")
+	return t.kind == word && (t.low == "select" || t.low == "with" || t.low == "values" || t.low == "from")
 }
 
 func (p *parser) tableAlias() bool {
 	ok := p.alias()
 	if ok {
-		p.aliases[strings.ToLower(p.tokens[p.at-1].value)] = true
+		p.aliases = append(p.aliases, strings.ToLower(p.tokens[p.at-1].value))
 		p.columns()
 	}
 	return ok
@@ -415,7 +493,7 @@ func (p *parser) table() {
 		p.aliasOr(written, cte != written)
 		return
 	}
-	if p.d.DottedNames && !p.Cut && len(path) > 1 && p.aliases[strings.ToLower(path[0])] {
+	if p.d.DottedNames && !p.Cut && len(path) > 1 && slices.Contains(p.aliases, strings.ToLower(path[0])) {
 		p.emit(strings.Join(path, "."))
 		p.aliasOr(written, false)
 		return
@@ -445,7 +523,7 @@ func (p *parser) dashed(value string) string {
 // aliasOr reads the alias of a table, or writes one if it needs one, and what may follow.
 func (p *parser) aliasOr(written string, needed bool) {
 	if !p.tableAlias() {
-		p.aliases[strings.ToLower(strings.Trim(written, string(p.d.NameQuote)))] = true
+		p.aliases = append(p.aliases, strings.ToLower(strings.Trim(written, string(p.d.NameQuote))))
 		if needed {
 			p.emit("AS", written)
 		}
@@ -458,9 +536,9 @@ func (p *parser) commonTable(path []string) (string, bool) {
 	if len(path) > 1 {
 		return "", false
 	}
-	for _, scope := range slices.Backward(p.scopes) {
-		if written, ok := scope[strings.ToLower(path[0])]; ok {
-			return written, true
+	for _, c := range slices.Backward(p.commons) {
+		if c.low == strings.ToLower(path[0]) {
+			return c.written, true
 		}
 	}
 	return "", false

@@ -12,6 +12,9 @@ import (
 //go:embed hostile.sql
 var hostileFile string
 
+//go:embed honest.sql
+var honestFile string
+
 // hostile returns statements, one a line, that every database must refuse.
 func hostile(t testing.TB) (list []sourcetest.Statement) {
 	for i, sql := range wordlist.Lines(hostileFile) {

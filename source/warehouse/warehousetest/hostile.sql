@@ -175,6 +175,6 @@ SELECT CASE WHEN 1 = 1 THEN (SELECT 1 FROM other_schema.secrets) END
 SELECT * FROM customers ORDER BY (SELECT 1 FROM other_schema.secrets)
 SELECT * FROM customers LIMIT (SELECT 1 FROM other_schema.secrets)
 SELECT * FROM customers MATCH_RECOGNIZE (PATTERN (a) DEFINE a AS TRUE)
-FROM customers SELECT *
+FROM customers INSERT INTO customers SELECT *
 FROM customers |> AGGREGATE COUNT(*)
 TABLE customers

@@ -5,15 +5,18 @@ import (
 	"errors"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/internal/wordlist"
 	"github.com/footnotehq/footnote/source"
 	"github.com/footnotehq/footnote/source/sourcetest"
 	"github.com/footnotehq/footnote/source/warehouse"
+	"github.com/footnotehq/footnote/source/warehouse/grammar"
 )
 
 // Suite tests a database over its imitation.
@@ -38,6 +41,7 @@ func (s Suite) Run(t *testing.T) {
 	t.Run("Probe", s.probe)
 	t.Run("Hidden", s.hidden)
 	t.Run("Statements", s.statements)
+	t.Run("Honest", s.honest)
 	t.Run("Faults", s.faults)
 	t.Run("Discovery", s.discovery)
 }
@@ -264,6 +268,32 @@ func (s Suite) statements(t *testing.T) {
 		t.Errorf("the server got %d statements, such as %s", n, f.last())
 	}
 	t.Logf("%d hostile statements", len(list))
+}
+
+// honest reads statements that no database may refuse: those of honest.sql, of TPC-H and of TPC-DS.
+func (s Suite) honest(t *testing.T) {
+	rules := s.Database.Grammar
+	read := func(sql string) error {
+		_, err := rules.Read(sql, grammar.Options{Table: func(path []string) (grammar.Table, error) {
+			name := path[len(path)-1]
+			return grammar.Table{SQL: rules.Quote(name), Name: name, Listed: strings.Join(path, ".")}, nil
+		}})
+		return err
+	}
+	for _, line := range wordlist.Lines(honestFile) {
+		databases, sql, _ := strings.Cut(line, ": ")
+		if databases != "all" && !slices.Contains(strings.Fields(databases), s.Database.Dialect.Name) {
+			continue
+		}
+		if err := read(sql); err != nil {
+			t.Errorf("%s: %v", sql, err)
+		}
+	}
+	var spelling []string
+	if rules.NameQuote == '`' {
+		spelling = []string{`"([^"]*)"`, "`$1`"}
+	}
+	sourcetest.TPC(t, spelling, "", 0, read)
 }
 
 // faults tries servers that cannot be used. No message may have the secret.

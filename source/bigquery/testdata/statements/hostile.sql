@@ -1,7 +1,7 @@
 ==== double quotes are strings
 SELECT "x"; DELETE FROM customers
 ==== triple quotes
-SELECT """x"; DELETE FROM customers; --"""
+SELECT """x"""; DELETE FROM customers; --"
 ==== time travel
 SELECT * FROM customers FOR SYSTEM_TIME AS OF TIMESTAMP '2024-01-01'
 ==== wildcard
