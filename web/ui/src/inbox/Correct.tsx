@@ -125,13 +125,7 @@ function Form({ draft, onClose, onProposed }: { draft: Draft; onClose: () => voi
       </Field>
       <Field label="Expires" hint="The last day on which it may be used. Empty: never.">
         {(id) => (
-          <input
-            id={id}
-            type="date"
-            value={expires}
-            onChange={(e) => setExpires(e.target.value)}
-            className={field}
-          />
+          <input id={id} type="date" value={expires} onChange={(e) => setExpires(e.target.value)} className={field} />
         )}
       </Field>
       {fresh && <Checked answer={fresh} />}
