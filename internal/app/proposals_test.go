@@ -188,7 +188,8 @@ func TestProposalWithParameters(t *testing.T) {
 	}
 }
 
-// TestProposalForRoles checks that a proposal can be limited to roles and expire, and that its test asks as one of them.
+// TestProposalForRoles checks that a proposal can be limited to roles and expire, and that its test asks as one of
+// them.
 func TestProposalForRoles(t *testing.T) {
 	g := newRig(t, t.TempDir(), admins(t.TempDir()))
 	d := g.complain("How many orders are there?")
