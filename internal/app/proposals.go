@@ -80,7 +80,7 @@ func (s *proposals) match(b footnote.Proposed, question string) (verified.Match,
 	if err != nil {
 		return verified.Match{}, footnote.Invalidf("%s", err)
 	}
-	m, ok := set.Match(verified.Caller{Sources: []string{q.Source}, Now: time.Now()}, question)
+	m, ok := set.Match(verified.Caller{Roles: q.Roles, Sources: []string{q.Source}, Now: time.Now()}, question)
 	if !ok {
 		return m, footnote.Invalidf("The question that was asked, %.300q, is not one of the wordings. Add it as a "+
 			"paraphrase.", question)

@@ -188,6 +188,28 @@ func TestProposalWithParameters(t *testing.T) {
 	}
 }
 
+// TestProposalForRoles checks that a proposal can be limited to roles and expire, and that its test asks as one of
+// them.
+func TestProposalForRoles(t *testing.T) {
+	g := newRig(t, t.TempDir(), admins(t.TempDir()))
+	d := g.complain("How many orders are there?")
+	d.SQL = "SELECT count(*) AS orders FROM orders WHERE status <> 'cancelled'"
+	d.Roles, d.Expires = []string{"board", "finance"}, "2999-12-31"
+	var got struct{ Proposal shownProposal }
+	g.sent(adasKey, "POST", "/api/proposals", in("draft", d), 201, &got)
+	if !strings.Contains(got.Proposal.Query, "-- expires: 2999-12-31\n-- roles: board, finance\n") {
+		t.Errorf("the query is %s", got.Proposal.Query)
+	}
+	g.sent(carlasKey, "POST", "/api/proposals/1/review", map[string]any{"approve": true}, 200, &got)
+	who := SuiteOptions{Principal: footnote.Principal{Org: "acme", User: "tests"}}
+	if out := g.app.RunSuite(t.Context(), g.app.words().Tests(), who); out[0].Status != suite.Passed {
+		t.Errorf("its test: %+v", out)
+	}
+	if got := g.answer("How many orders are there?"); len(got.Verified) != 0 {
+		t.Errorf("without the role: %s", got.raw)
+	}
+}
+
 // TestProposalRefused checks what cannot be proposed.
 func TestProposalRefused(t *testing.T) {
 	dir := verifiedFolder(t, volume)
@@ -208,6 +230,9 @@ func TestProposalRefused(t *testing.T) {
 		"the statement was refused":  func(d *proposal.Draft) { d.SQL = "DELETE FROM orders" },
 		"the statement failed":       func(d *proposal.Draft) { d.SQL = "SELECT x FROM orders" },
 		"has a file of this name":    func(d *proposal.Draft) { d.Name = "volume" },
+		"one word without commas":    func(d *proposal.Draft) { d.Roles = []string{"a,b"} },
+		"must be a day":              func(d *proposal.Draft) { d.Expires = "tomorrow" },
+		"it expires before":          func(d *proposal.Draft) { d.Expires = "2020-01-01" },
 		"configured with":            func(d *proposal.Draft) { d.Source = "other" },
 		"needs one meaning":          func(d *proposal.Draft) { d.Paraphrases = []string{"orders, in total?"} },
 	} {

@@ -104,8 +104,8 @@ type importer struct {
 	left  []string
 	// datasets maps the ids of nodes to the indexes of their datasets, and tables maps schema.table.
 	datasets, tables map[string]int
-	measures         map[string]string // SQL by the name of a measure
-	named            map[string]bool   // names of datasets, in lower case
+	measures         map[string]aggregation // by the name of a measure
+	named            map[string]bool        // names of datasets, in lower case
 }
 
 func (i *importer) skip(format string, args ...any) {
@@ -134,7 +134,7 @@ func Import(manifestJSON, semanticJSON []byte) (m knowledge.Model, left []string
 	}
 	i := &importer{
 		model: knowledge.Model{Name: file.Metadata.Project}, datasets: map[string]int{}, tables: map[string]int{},
-		measures: map[string]string{}, named: map[string]bool{},
+		measures: map[string]aggregation{}, named: map[string]bool{},
 	}
 	i.relations(file)
 	i.tests(file)

@@ -49,6 +49,9 @@ func (i *input) UnmarshalJSON(data []byte) error {
 // set reports whether a value is given.
 func set(v json.RawMessage) bool { return len(v) > 0 && string(v) != "null" }
 
+// aggregation is the SQL of a measure or simple metric, and the dataset that it reads.
+type aggregation struct{ sql, dataset string }
+
 // semanticModel takes the descriptions of dimensions, and notes the measures.
 func (i *importer) semanticModel(s semanticModel) {
 	at, ok := i.tables[tableKey(s.Relation.Schema, s.Relation.Alias)]
@@ -78,7 +81,7 @@ func (i *importer) semanticModel(s semanticModel) {
 		case sql == "":
 			i.skip("measure %s: the aggregation %s is not supported", m.Name, m.Agg)
 		default:
-			i.measures[m.Name] = sql
+			i.measures[m.Name] = aggregation{sql, i.model.Datasets[at].Name}
 		}
 	}
 }
@@ -172,9 +175,12 @@ func (i *importer) entities(models []semanticModel) {
 // metrics takes simple and ratio metrics.
 func (i *importer) metrics(all []metric) {
 	slices.SortFunc(all, func(a, b metric) int { return strings.Compare(a.Name, b.Name) })
-	simple := map[string]string{}
-	take := func(m metric, sql string) {
-		out := knowledge.Metric{Name: m.Name, Expression: sql, Description: i.text("metric "+m.Name, m.Description)}
+	simple := map[string]aggregation{}
+	take := func(m metric, a aggregation) {
+		if !strings.Contains(a.sql, a.dataset+".") { // such as SUM(1)
+			m.Description = strings.TrimSpace(m.Description + " (over " + a.dataset + ")")
+		}
+		out := knowledge.Metric{Name: m.Name, Expression: a.sql, Description: i.text("metric "+m.Name, m.Description)}
 		if m.Label != "" && !strings.EqualFold(m.Label, m.Name) {
 			out.Synonyms = []string{m.Label}
 		}
@@ -184,38 +190,44 @@ func (i *importer) metrics(all []metric) {
 		if m.Type != "simple" {
 			continue
 		}
-		if sql := i.simple(m); sql != "" {
-			simple[m.Name] = sql
-			take(m, sql)
+		if a := i.simple(m); a.sql != "" {
+			simple[m.Name] = a
+			take(m, a)
 		}
 	}
 	for _, m := range all {
-		switch p := m.Parameters; {
+		p, above, below := m.Parameters, aggregation{}, aggregation{}
+		if p.Numerator != nil && p.Denominator != nil {
+			above, below = simple[p.Numerator.Name], simple[p.Denominator.Name]
+		}
+		switch {
 		case m.Type == "simple":
 		case m.Type != "ratio" || p.Numerator == nil || p.Denominator == nil:
 			i.skip("metric %s: %s metrics are not supported", m.Name, m.Type)
 		case set(m.Filter) || set(p.Numerator.Filter) || set(p.Denominator.Filter):
 			i.skip("metric %s: it has a filter", m.Name)
-		case simple[p.Numerator.Name] == "" || simple[p.Denominator.Name] == "":
+		case above.sql == "" || below.sql == "":
 			i.skip("metric %s: a metric that it uses is not taken", m.Name)
+		case above.dataset != below.dataset: // a join would count rows several times
+			i.skip("metric %s: it divides figures of two tables, %s and %s", m.Name, above.dataset, below.dataset)
 		default:
-			take(m, simple[p.Numerator.Name]+" * 1.0 / NULLIF("+simple[p.Denominator.Name]+", 0)")
+			take(m, aggregation{above.sql + " * 1.0 / NULLIF(" + below.sql + ", 0)", above.dataset})
 		}
 	}
 }
 
-// simple returns the SQL of a simple metric, or "" if it is not taken.
-func (i *importer) simple(m metric) string {
+// simple returns the aggregation of a simple metric, without SQL if it is not taken.
+func (i *importer) simple(m metric) aggregation {
 	measure := m.Parameters.Measure
 	switch {
 	case measure == nil:
 		i.skip("metric %s: it names no measure", m.Name)
 	case set(m.Filter) || set(measure.Filter):
 		i.skip("metric %s: it has a filter", m.Name)
-	case i.measures[measure.Name] == "":
+	case i.measures[measure.Name].sql == "":
 		i.skip("metric %s: the measure %s is not taken", m.Name, measure.Name)
 	default:
 		return i.measures[measure.Name]
 	}
-	return ""
+	return aggregation{}
 }

@@ -39,6 +39,8 @@ type Draft struct {
 	Parameters   []string `json:"parameters"` // such as "month month", in the order of $1, $2, …
 	Source       string   `json:"source"`
 	SQL          string   `json:"sql"`
+	Roles        []string `json:"roles,omitempty"`   // who may use it; none: everybody
+	Expires      string   `json:"expires,omitempty"` // the last day on which it may be used, such as 2026-11-02
 }
 
 // Suggest returns a draft for a question and one of the statements behind its answer.
@@ -68,13 +70,26 @@ func (d Draft) Write(author string, day time.Time) (string, error) {
 		name, kind, _ := strings.Cut(strings.TrimSpace(line), " ")
 		q.Parameters = append(q.Parameters, verified.Parameter{Name: name, Type: strings.TrimSpace(kind)})
 	}
+	for _, role := range d.Roles {
+		if role == "" || strings.Contains(role, ",") {
+			return "", errors.New("A role is one word without commas.")
+		}
+	}
+	q.Roles = d.Roles
+	if d.Expires != "" {
+		var err error
+		if q.Expires, err = time.Parse(time.DateOnly, d.Expires); err != nil {
+			return "", errors.New("The expiry must be a day such as 2026-11-02.")
+		}
+	}
 	return q.Format()
 }
 
 // test is a test in the form in which a suite reads it.
 type test struct {
-	Name     string `yaml:"name"`
-	Question string `yaml:"question"`
+	Name     string              `yaml:"name"`
+	Question string              `yaml:"question"`
+	As       map[string][]string `yaml:"as,omitempty"`
 	Expect   struct {
 		Source string `yaml:"source"`
 		SQL    string `yaml:"sql"`
@@ -88,6 +103,9 @@ type test struct {
 func Test(m verified.Match, question string) (string, error) {
 	t := test{Name: m.Query.Name, Question: question}
 	t.Expect.Source, t.Expect.SQL, t.Expect.Args, t.Expect.Badge = m.Query.Source, m.Query.SQL, m.Args, true
+	if len(m.Query.Roles) > 0 {
+		t.As = map[string][]string{"roles": m.Query.Roles[:1]}
+	}
 	data, err := yaml.Marshal(map[string][]test{"tests": {t}})
 	return string(data), err
 }

@@ -126,6 +126,8 @@ func TestNearMisses(t *testing.T) {
 		"Revenue in March 2026" + strings.Repeat(" x", 5000),
 		// Signs that change a number or a meaning, and numbers and lists with two readings.
 		"Revenue in March 2026½", "Revenue in March 2026 Ⅱ", "Revenue in March 2026①", "Revenue in !March 2026",
+		"Revenue in -March 2026", "Revenue in March 2026‱", "How many shipped orders are over –5 on 2026-11-02",
+		"How many shipped orders are over ‑5 on 2026-11-02", "How many -shipped orders are over 5 on 2026-11-02",
 		"How many shipped orders are over 5½ on 2026-11-02", "How many shipped orders are over 5² on 2026-11-02",
 		"How many shipped orders are over 1.500 on 2026-11-02", "How many !shipped orders are over 5 on 2026-11-02",
 		`Orders of customer !"Ann" in 2026, at least 3`, "Orders of customer ‘Ann’ or ‘Bob’ in 2026, at least 3",

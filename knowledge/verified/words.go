@@ -64,18 +64,19 @@ func wordEnd(s string, at int) int {
 func isApostrophe(r rune) bool { return r == '\'' || r == '’' || r == 'ʼ' }
 
 // isSign reports whether the character at a position has a meaning by itself: a symbol such as $ or +, one of some
-// marks that Unicode counts as punctuation, the minus of a number, or the ! that negates what follows.
+// marks that Unicode counts as punctuation, the minus of a number, or the ! or - that negates what follows.
 func isSign(r rune, s string, at int) bool {
-	if unicode.IsSymbol(r) || strings.ContainsRune(`%‰&#@*/\`, r) {
+	if unicode.IsSymbol(r) || strings.ContainsRune(`%‰‱٪％&＆#＃@＠*＊/／\＼`, r) {
 		return true
 	}
-	if r != '-' && r != '!' {
+	dash := unicode.Is(unicode.Pd, r) // word processors make a minus a dash
+	if !dash && r != '!' {
 		return false
 	}
-	next, _ := utf8.DecodeRuneInString(s[at+1:])
+	next, _ := utf8.DecodeRuneInString(s[at+utf8.RuneLen(r):])
 	before, _ := utf8.DecodeLastRuneInString(s[:at])
-	negates := r == '!' && (inWord(next) || strings.ContainsRune(`"“„«‘‚'(`, next))
-	return (negates || unicode.IsDigit(next)) && !inWord(before)
+	negates := (r == '!' || r == '-') && (inWord(next) || strings.ContainsRune(`"“„«‘‚'(`, next))
+	return (negates || dash && unicode.IsDigit(next)) && !inWord(before)
 }
 
 // fold returns a word in lower case, without apostrophes.

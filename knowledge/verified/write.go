@@ -32,6 +32,12 @@ func (q *Query) Format() (string, error) {
 	line("source", q.Source)
 	line("author", q.Author)
 	line("date", q.Date.Format(time.DateOnly))
+	if !q.Expires.IsZero() {
+		line("expires", q.Expires.Format(time.DateOnly))
+	}
+	if len(q.Roles) > 0 {
+		line("roles", strings.Join(q.Roles, ", "))
+	}
 	return b.String() + strings.TrimSpace(q.SQL) + "\n", bad
 }
 

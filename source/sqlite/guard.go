@@ -132,15 +132,20 @@ func (c *conn) runTrusted(f func() error) error {
 
 // guarded runs a statement that sees only the rows its attached conditions allow, and no hidden columns.
 func (c *conn) guarded(ctx context.Context, q source.Query, each func(row []any) error) (source.Summary, error) {
-	conditions, hidden := child.Conditions(ctx), source.HiddenIn(ctx)
+	hidden := source.HiddenIn(ctx)
+	defer c.interruptOn(ctx)()
 	if c.guard.off = c.guard.all && len(hidden) == 0; c.guard.off {
-		defer c.interruptOn(ctx)()
 		return c.query(q, each)
 	}
+	sum, err := c.queryViews(child.Conditions(ctx), hidden, q, each)
+	return sum, c.listViews(hidden, err)
+}
+
+// queryViews runs a statement over temporary views.
+func (c *conn) queryViews(conditions rowfilter.Conditions, hidden source.Hidden, q source.Query,
+	each func(row []any) error) (source.Summary, error) {
 	w := wordsOf(q.SQL)
 	defer c.dropViews()
-	stop := c.interruptOn(ctx)
-	defer stop()
 	if err := c.makeViews(conditions, hidden, w); err != nil {
 		c.guard.broken = true
 		return source.Summary{}, c.explain(err)
@@ -149,8 +154,8 @@ func (c *conn) guarded(ctx context.Context, q source.Query, each func(row []any)
 		return source.Summary{},
 			source.Refusef("Tables are named without a schema here. You may read: %s.", c.guard.list())
 	}
-	if view := c.guard.goneView(w); view != "" {
-		return source.Summary{}, source.Refusef("Reading %s is not allowed. You may read: %s.", view, c.guard.list())
+	if view := c.guard.goneView(q.SQL); view != "" && !c.guard.all {
+		return source.Summary{}, source.Failf("no such table: %s", view)
 	}
 	sum, err := c.query(q, each)
 	return sum, c.guard.withoutTrace(q.SQL, err)
@@ -183,6 +188,9 @@ func (c *conn) makeViews(conditions rowfilter.Conditions, hidden source.Hidden, 
 			if err := c.dropBroken(needed); err != nil {
 				return err
 			}
+			if err := c.blockGone(); err != nil {
+				return err
+			}
 		}
 		if err := c.blockNames(w); err != nil {
 			return err
@@ -196,7 +204,7 @@ func (c *conn) makeViews(conditions rowfilter.Conditions, hidden source.Hidden, 
 func (c *conn) blockNames(w words) error {
 	g := c.guard
 	for name := range g.layout.named {
-		if g.hides(name) {
+		if g.hides(name) && !g.blocked(name) {
 			if err := c.blockName(name); err != nil {
 				return err
 			}
@@ -209,7 +217,7 @@ func (c *conn) blockNames(w words) error {
 		switch {
 		case c.internal(name):
 			return source.Refusef("Reading %s is not allowed. You may read: %s.", name, g.list())
-		case g.hides(name) && !g.layout.named[name]:
+		case g.hides(name) && !g.layout.named[name] && !g.blocked(name):
 			if err := c.blockName(name); err != nil {
 				return err
 			}
@@ -438,7 +446,7 @@ func (g *guard) judgePragma(pragma, arg, database string) string {
 }
 
 // list returns the names of the readable tables.
-func (g *guard) list() string { return source.Listed(g.readable()) }
+func (g *guard) list() string { return source.Listed(g.readable(false)) }
 
 // visible returns the tables with a filter, without their references to other tables.
 func (g *guard) visible(tables []source.Table) []source.Table {

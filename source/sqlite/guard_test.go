@@ -71,6 +71,40 @@ func TestHidden(t *testing.T) {
 	})
 }
 
+// TestHiddenViews checks that a view that needs a hidden column leaves no trace, and that readable views are listed.
+func TestHiddenViews(t *testing.T) {
+	setup := []string{"CREATE TABLE staff (id, name, salary)", "INSERT INTO staff VALUES (1, 'Ada', 5100)",
+		"CREATE TABLE files (a)", "CREATE VIEW names AS SELECT name FROM staff"}
+	with, without := filepath.Join(t.TempDir(), "a.db"), filepath.Join(t.TempDir(), "b.db")
+	write(t, with, append(setup, "CREATE VIEW rich AS SELECT name FROM staff WHERE salary > 5000",
+		"CREATE VIEW richer AS SELECT * FROM rich", "CREATE VIEW same AS SELECT * FROM rich JOIN names USING (name)",
+		"CREATE TABLE dossiers (name)")...)
+	write(t, without, setup...)
+	a, b := open(t, with, Options{Hiding: sourcetest.Hiding{}}), open(t, without, Options{Hiding: sourcetest.Hiding{}})
+	for _, sql := range []string{
+		"SELECT * FROM {}", "SELECT * FROM [{}]", "SELECT * FROM '{}'", "SELECT '{}' AS x", "SELECT 1 AS {}",
+		"SELECT count(*) FROM staff AS {}", "WITH {} AS (SELECT 1 AS a) SELECT a FROM {}", "SELECT 1 IN {}",
+		"SELECT name FROM staff JOIN {} USING (name)", "SELECT name FROM names NATURAL JOIN {}",
+		"SELECT {}.name FROM staff", "SELECT EXISTS (SELECT 1 FROM {})", "SELECT * FROM {} INDEXED BY x",
+		"SELECT * FROM {}(1)", "SELECT name FROM names UNION SELECT name FROM {}", "PRAGMA table_info({})",
+		"SELECT * FROM pragma_table_info('{}')", "SELECT * FROM main.{}", "SELECT * FROM temp.{}", "SELECT {}(1)",
+		"SELECT * FROM sqlite_schema WHERE name = '{}'",
+	} {
+		for _, name := range []string{"rich", "richer", "same", "RICH", "dossiers"} {
+			sql := strings.ReplaceAll(sql, "{}", name)
+			r1, _, err1 := source.Collect(t.Context(), a, source.Query{SQL: sql})
+			r2, _, err2 := source.Collect(t.Context(), b, source.Query{SQL: sql})
+			if one, two := fmt.Sprint(r1.Rows, err1), fmt.Sprint(r2.Rows, err2); one != two {
+				t.Errorf("%s gave %s, want %s", sql, one, two)
+			}
+		}
+	}
+	_, _, err := source.Collect(t.Context(), a, source.Query{SQL: "SELECT * FROM main.staff"})
+	if err == nil || !strings.HasSuffix(err.Error(), "You may read: files, names, staff.") {
+		t.Error(err)
+	}
+}
+
 // TestHiddenOrder checks that rows do not come in the order of an index of a hidden column.
 func TestHiddenOrder(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "staff.db")

@@ -204,12 +204,43 @@ func (c *conn) dropBroken(views map[string]view) error {
 	return nil
 }
 
-// goneView returns a view in a statement that is hidden as a whole because it needs a hidden column, or "". Without
-// this check, the refusal would name a table that the view reads.
-func (g *guard) goneView(w words) string {
-	for low := range g.gone {
-		if v, isView := g.layout.bodies[low]; isView && w.names[low] {
-			return v.name
+// missing begins the names of tables that no database has. What is hidden as a whole is replaced by a view of such a
+// table: SQLite reports it as missing, and a statement that has the name only as a text or an alias runs.
+const missing = "footnote missing table "
+
+// blockGone puts a view that cannot be read in place of each table and view that is hidden as a whole. With filters, a
+// condition may need it, so queryViews looks for the names of views.
+func (c *conn) blockGone() error {
+	for low := range c.guard.gone {
+		if !c.guard.blocked(low) {
+			continue
+		}
+		err := c.exec(fmt.Sprintf("CREATE TEMP VIEW %s AS SELECT * FROM %s", quote(low), quote(missing+low)))
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// blocked reports whether blockGone has put a view in place of a name.
+func (g *guard) blocked(low string) bool {
+	return g.all && g.gone[low] && g.layout.shadows[low] == "" // names of shadow tables are reserved
+}
+
+// goneView returns a view in a statement that is hidden as a whole, as the statement writes it, or "".
+func (g *guard) goneView(sql string) string {
+	return nameIn(sql, func(low string) bool {
+		_, isView := g.layout.bodies[low]
+		return isView && g.gone[low]
+	})
+}
+
+// nameIn returns the first name in a statement for which a function of its lower case is true, or "".
+func nameIn(sql string, is func(low string) bool) string {
+	for t := range tokens(sql) {
+		if name := dequote(t.text); is(source.Lower(name)) {
+			return name
 		}
 	}
 	return ""
@@ -219,28 +250,55 @@ func (g *guard) goneView(w words) string {
 // or into one that does not name it.
 func (g *guard) withoutTrace(sql string, err error) error {
 	bad, ok := errors.AsType[*source.Error](err)
-	if !ok || bad.Kind != source.Refused {
+	if !ok {
 		return err
 	}
-	for t := range tokens(sql) {
-		name := dequote(t.text)
-		low := source.Lower(name)
-		if _, isView := g.layout.bodies[low]; g.gone[low] && !isView &&
-			strings.HasPrefix(source.Lower(bad.Reason), "reading "+low+" is not allowed.") {
-			return source.Failf("no such table: %s", name)
-		}
+	reason := source.Lower(bad.Reason)
+	if name := nameIn(sql, func(low string) bool {
+		return g.gone[low] && (strings.HasSuffix(reason, missing+low) || reason == "'"+low+"' is not a function" ||
+			bad.Kind == source.Refused && strings.HasPrefix(reason, "reading "+low+" is not allowed."))
+	}); name != "" {
+		return source.Failf("no such table: %s", name)
+	}
+	if bad.Kind != source.Refused {
+		return err
 	}
 	for low := range g.gone { // a view in the statement reads it
-		if strings.HasPrefix(source.Lower(bad.Reason), "reading "+low+" is not allowed.") {
+		if strings.HasPrefix(reason, "reading "+low+" is not allowed.") {
 			return source.Refusef("The statement reads something that you may not see.")
 		}
 	}
 	return err
 }
 
-// readable returns the names of the tables and views that a statement may read; without filters, only of the
-// tables, as it is not known of all views whether they need a hidden column.
-func (g *guard) readable() iter.Seq[string] {
+// listViews completes the list of what may be read in a refusal. Whether each view needs a hidden column is only
+// found out here, because it takes longer.
+func (c *conn) listViews(hidden source.Hidden, err error) error {
+	bad, ok := errors.AsType[*source.Error](err)
+	g := c.guard
+	if !ok || !g.all || g.broken {
+		return err
+	}
+	before, _, listed := strings.Cut(bad.Reason, mayRead)
+	if !listed {
+		return err
+	}
+	defer c.dropViews()
+	if err := c.makeViews(g.blank, hidden, words{every: true}); err != nil {
+		g.broken = true
+		return c.explain(err)
+	}
+	complete := *bad
+	complete.Reason = before + mayRead + source.Listed(g.readable(true)) + "."
+	return &complete
+}
+
+// mayRead begins the list of what may be read.
+const mayRead = " You may read: "
+
+// readable returns the names of the tables and views that a statement may read. Without filters, views are among them
+// if all is set, which needs the views of all names.
+func (g *guard) readable(all bool) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		if !g.all {
 			for name := range g.filters {
@@ -255,7 +313,7 @@ func (g *guard) readable() iter.Seq[string] {
 		}
 		for low, name := range g.layout.names {
 			_, isView := g.layout.bodies[low]
-			if !isView && g.layout.shadows[low] == "" && !g.hides(low) && !yield(name) {
+			if (all || !isView) && g.layout.shadows[low] == "" && !g.hides(low) && !yield(name) {
 				return
 			}
 		}

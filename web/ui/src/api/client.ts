@@ -207,6 +207,8 @@ export interface Draft {
   parameters: string[];
   source: string;
   sql: string;
+  roles?: string[];
+  expires?: string;
 }
 
 /** What a draft would become, with the rows of its statement. */

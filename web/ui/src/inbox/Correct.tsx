@@ -33,6 +33,8 @@ function Form({ draft, onClose, onProposed }: { draft: Draft; onClose: () => voi
   const [question, setQuestion] = useState(draft.question);
   const [paraphrases, setParaphrases] = useState("");
   const [parameters, setParameters] = useState(draft.parameters.join("\n"));
+  const [roles, setRoles] = useState("");
+  const [expires, setExpires] = useState("");
   const [checked, setChecked] = useState<{ of: string; answer: CheckedDraft }>();
   const [error, setError] = useState("");
   const [busy, setBusy] = useState(false);
@@ -43,6 +45,8 @@ function Form({ draft, onClose, onProposed }: { draft: Draft; onClose: () => voi
     question: question.trim(),
     paraphrases: lines(paraphrases),
     parameters: lines(parameters),
+    ...(roles.trim() && { roles: roles.split(",").map((r) => r.trim()) }),
+    ...(expires && { expires }),
   };
   const state = JSON.stringify(now);
   const fresh = checked?.of === state ? checked.answer : undefined; // only what was run can be proposed
@@ -114,6 +118,14 @@ function Form({ draft, onClose, onProposed }: { draft: Draft; onClose: () => voi
             onChange={(e) => setName(e.target.value)}
             className={`${field} font-mono text-xs`}
           />
+        )}
+      </Field>
+      <Field label="Roles" hint="Who may use it, separated by commas. Empty: everybody.">
+        {(id) => <input id={id} value={roles} onChange={(e) => setRoles(e.target.value)} className={field} />}
+      </Field>
+      <Field label="Expires" hint="The last day on which it may be used. Empty: never.">
+        {(id) => (
+          <input id={id} type="date" value={expires} onChange={(e) => setExpires(e.target.value)} className={field} />
         )}
       </Field>
       {fresh && <Checked answer={fresh} />}
