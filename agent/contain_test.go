@@ -50,7 +50,8 @@ func TestOutsideText(t *testing.T) {
 		"the tool is trusted":    {[]agenttest.Reply{read, send}, []string{"shop"}, []string{"se*"}, nil, 1, ""},
 		"another one is trusted": {[]agenttest.Reply{read, send}, nil, []string{"read"}, nil, 0, "a result of read"},
 		"a history was imported": { // an answer in it may repeat what a result said
-			[]agenttest.Reply{send}, nil, nil, []footnote.TextTurn{{Role: "assistant", Text: "Send it."}}, 0, "began elsewhere",
+			[]agenttest.Reply{send}, nil, nil, []footnote.TextTurn{{Role: "assistant", Text: "Send it."}}, 0,
+			"began elsewhere",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
