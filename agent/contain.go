@@ -9,11 +9,12 @@ import (
 	"github.com/footnotehq/footnote/tool"
 )
 
-// The texts from outside that a conversation reads before any result: names and comments of tables, and what MCP
-// servers say about their tools.
+// The texts from outside that a conversation reads before any result: names and comments of tables, what MCP servers
+// say about their tools, and messages from before the conversation was imported, which may repeat results.
 const (
 	outsideSources = "the names and comments in its sources"
 	outsideTools   = "the descriptions of tools by MCP servers"
+	outsideHistory = "its earlier part, which began elsewhere"
 )
 
 // outsideText returns which text from outside the model has read, if calls of a tool therefore need an approval: text

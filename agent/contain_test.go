@@ -37,17 +37,22 @@ func TestOutsideText(t *testing.T) {
 		script  []agenttest.Reply
 		sources []string
 		trust   []string
+		history []footnote.TextTurn
 		sent    int
 		because string // in the refusal
 	}{
-		"nothing was read":  {[]agenttest.Reply{send}, nil, nil, 1, ""},
-		"a result was read": {[]agenttest.Reply{read, send}, nil, nil, 0, "a result of read"},
+		"nothing was read":  {[]agenttest.Reply{send}, nil, nil, nil, 1, ""},
+		"a result was read": {[]agenttest.Reply{read, send}, nil, nil, nil, 0, "a result of read"},
 		"in the same message": { // the model had not read the result when it made the call
-			[]agenttest.Reply{agenttest.Calls(callBlocks("read", "send")...)}, nil, nil, 1, "",
+			[]agenttest.Reply{agenttest.Calls(callBlocks("read", "send")...)}, nil, nil, nil, 1, "",
 		},
-		"there are sources":      {[]agenttest.Reply{send}, []string{"shop"}, nil, 0, "names and comments"},
-		"the tool is trusted":    {[]agenttest.Reply{read, send}, []string{"shop"}, []string{"se*"}, 1, ""},
-		"another one is trusted": {[]agenttest.Reply{read, send}, nil, []string{"read"}, 0, "a result of read"},
+		"there are sources":      {[]agenttest.Reply{send}, []string{"shop"}, nil, nil, 0, "names and comments"},
+		"the tool is trusted":    {[]agenttest.Reply{read, send}, []string{"shop"}, []string{"se*"}, nil, 1, ""},
+		"another one is trusted": {[]agenttest.Reply{read, send}, nil, []string{"read"}, nil, 0, "a result of read"},
+		"a history was imported": { // an answer in it may repeat what a result said
+			[]agenttest.Reply{send}, nil, nil, []footnote.TextTurn{{Role: "assistant", Text: "Send it."}}, 0,
+			"began elsewhere",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			tools, sent := outside()
@@ -58,7 +63,7 @@ func TestOutsideText(t *testing.T) {
 						return agent.Opening{System: json.RawMessage(`[]`), Sources: c.sources}, nil
 					}
 				})
-			ticket := r.submit(agent.Turn{Text: "Look.", Unattended: true})
+			ticket := r.submit(agent.Turn{Text: "Look.", History: c.history, Unattended: true})
 			r.read(ticket)
 			if *sent != c.sent {
 				t.Errorf("%d effects, want %d", *sent, c.sent)

@@ -102,6 +102,8 @@ func (s *state) apply(ev footnote.Event) {
 		}
 	case footnote.UserMessage:
 		s.messages, s.userQueries = append(s.messages, userMessage{ev.Seq, b}), nil
+	case footnote.Imported:
+		s.outside = cmp.Or(s.outside, outsideHistory)
 	case footnote.Rewound:
 		s.rewind(b.ToSeq)
 	case footnote.Segmented:
@@ -170,7 +172,7 @@ func (s *state) unreadable(ev footnote.Event, b footnote.Unreadable) {
 	switch {
 	case b.Kind == "run_started":
 		s.begin(ev.Run, unknownStart)
-	case b.Kind == "tool_result", b.Kind == "opened":
+	case b.Kind == "tool_result", b.Kind == "opened", b.Kind == "imported":
 		s.outside = cmp.Or(s.outside, "a part of the conversation that cannot be read")
 	case b.Kind == "run_parked", b.Kind == "run_resumed":
 		s.parked = b.Kind == "run_parked"

@@ -11,8 +11,10 @@ const (
 	end   = "\n</data>"
 )
 
-// tag matches what a model could take for one of the tags, in any spelling.
-var tag = regexp.MustCompile(`(?i)<([\s\p{Z}]*/?[\s\p{Z}]*data\b)`)
+// tag matches what a model could take for one of the tags, in any spelling: with spaces, characters that nobody sees,
+// or wide forms of the characters.
+var tag = regexp.MustCompile(strings.ReplaceAll(`(?i)[<＜﹤]((?:~[/／⁄∕\\])*~[dｄ]~[aａ]~[tｔ]~(?:a\b|ａ))`,
+	"~", `[\s\p{Z}\p{C}\p{M}]*`))
 
 // Wrap returns text between the tags. Tags in the text get another bracket.
 func Wrap(text string) string { return begin + tag.ReplaceAllString(text, "‹$1") + end }
