@@ -48,7 +48,7 @@ func (p *parser) operator() bool {
 				return true
 			}
 		case p.take("collate"):
-			p.name()
+			p.collation()
 		default:
 			return false
 		}
@@ -128,6 +128,9 @@ func (p *parser) field() {
 		return
 	}
 	written, value := p.member()
+	if p.method(value) {
+		return
+	}
 	p.badColumn(value)
 	p.emit(written)
 	if p.isSign("(") {
@@ -212,7 +215,12 @@ func (p *parser) keyword() {
 		} else {
 			p.brackets()
 		}
+	case called && p.d.Transact != nil && (t.low == "convert" || t.low == "try_convert"):
+		p.convert()
 	case typedLiterals[t.low] && p.ahead(1).kind == text:
+		if p.d.Transact != nil {
+			p.refuse("There are no literals of types here. Write CAST('2024-01-31' AS date).")
+		}
 		p.emit(strings.ToUpper(t.low))
 		p.next()
 		p.literal()
@@ -225,6 +233,7 @@ func (p *parser) keyword() {
 
 // path reads a column, perhaps with its table, or the call of a function.
 func (p *parser) path() {
+	first := p.peek()
 	written, value := p.identifier()
 	path, low := []string{written}, []string{value}
 	for p.isSign(".") && (p.ahead(1).kind == word || p.ahead(1).kind == name) {
@@ -234,6 +243,10 @@ func (p *parser) path() {
 	}
 	if p.isSign("(") {
 		p.call(strings.Join(path, "."), strings.Join(low, "."))
+		return
+	}
+	if c, ok := p.x.Constants[first.low]; ok && len(path) == 1 && first.kind == word {
+		p.emit(c)
 		return
 	}
 	if len(path) > 2 && p.Cut {
@@ -302,8 +315,8 @@ func (p *parser) cast() {
 // typeName reads a type: Array(Nullable(Decimal(18, 2))), ARRAY<STRUCT<a INT64>>, TIMESTAMP(3) WITH TIME ZONE, ….
 func (p *parser) typeName() {
 	p.deeper(func() {
-		written, _ := p.member()
-		p.emit(written)
+		written, value := p.member()
+		p.emit(p.typed(written, value))
 		_ = p.choose("precision", "varying")
 		for _, b := range []string{"()", "<>"} {
 			if p.sign(b[:1]) {
@@ -343,7 +356,11 @@ func (p *parser) call(written, value string) {
 	if p.err == nil && (!p.d.Function(low) || p.Routines[low]) {
 		p.refuse("The function %.60s is not allowed: it is not among the harmless ones.", value)
 	}
-	p.emit(written)
+	p.emit(p.called(written, value))
+	if p.x.PartFunctions[low] {
+		p.dateFunction()
+		return
+	}
 	p.deeper(p.arguments)
 	if p.isSign("(") { // quantile(0.5)(x)
 		p.deeper(p.arguments)

@@ -12,6 +12,7 @@
 package grammar
 
 import (
+	"cmp"
 	"errors"
 	"math"
 	"slices"
@@ -24,7 +25,7 @@ import (
 
 // Dialect is how a database's SQL differs from the others.
 type Dialect struct {
-	NameQuote    byte   // encloses the names that are written: " or `
+	NameQuote    byte   // encloses the names that are written: ", ` or [
 	StringQuotes string // what may enclose a string: ' or '"; the other quotes enclose names
 	Backslash    bool   // a backslash escapes in strings
 	RawStrings   bool   // r'…' is a string without escapes
@@ -36,6 +37,7 @@ type Dialect struct {
 	TableFunctions map[string]bool
 	BadColumns     map[string]bool // names that do something when they are read like columns
 	Advice         map[string]string
+	Transact       *Transact // for T-SQL
 }
 
 // Options say what a statement may read.
@@ -70,7 +72,7 @@ func (d *Dialect) Read(statement string, o Options) (Statement, error) {
 	if err != nil {
 		return Statement{}, err
 	}
-	p := &parser{d: d, Options: o, text: statement, tokens: tokens, used: map[int]bool{}, aliases: map[string]bool{}}
+	p := &parser{d: d, x: d.transact(), Options: o, text: statement, tokens: tokens, used: map[int]bool{}, aliases: map[string]bool{}}
 	explain := p.take("explain")
 	if explain && o.Cut {
 		p.refuse("Some columns are hidden here, so plans are not available. Use SELECT.")
@@ -95,10 +97,18 @@ func (d *Dialect) Read(statement string, o Options) (Statement, error) {
 }
 
 // Quote returns a name in quotes.
-func (d *Dialect) Quote(name string) string { return string(d.NameQuote) + name + string(d.NameQuote) }
+func (d *Dialect) Quote(name string) string {
+	if d.NameQuote == '[' {
+		return "[" + strings.ReplaceAll(name, "]", "]]") + "]"
+	}
+	return string(d.NameQuote) + name + string(d.NameQuote)
+}
 
 // String returns a string literal.
 func (d *Dialect) String(s string) string {
+	if d.Transact != nil {
+		return transactString(s)
+	}
 	if !d.Backslash {
 		return "'" + strings.ReplaceAll(s, "'", "''") + "'"
 	}
@@ -113,6 +123,7 @@ const (
 // parser reads phrases and writes them to out. After an error, all tokens are at their end.
 type parser struct {
 	d *Dialect
+	x *Transact // of d, or an empty one
 	Options
 	text   string
 	tokens []token
@@ -129,6 +140,7 @@ type parser struct {
 	aliases  map[string]bool     // of the tables of a FROM, in lower case
 	scopes   []map[string]string // names of common table expressions in lower case, and as they are written
 	renamed  int
+	topAt    int // where TOP goes in the select that was read last; 0 if it has one, or is no single select
 }
 
 // peek returns the next token.
@@ -182,7 +194,7 @@ func (p *parser) unexpected() {
 // isWord reports whether the next tokens are these keywords.
 func (p *parser) isWord(words ...string) bool {
 	for i, w := range words {
-		if t := p.ahead(i); t.kind != word || t.low != w {
+		if t := p.ahead(i); t.kind != word || t.low != w || p.x.Unknown[w] {
 			return false
 		}
 	}
@@ -192,7 +204,7 @@ func (p *parser) isWord(words ...string) bool {
 // oneOf reports whether the next token is one of these keywords.
 func (p *parser) oneOf(words ...string) bool {
 	t := p.peek()
-	return p.err == nil && t.kind == word && slices.Contains(words, t.low)
+	return p.err == nil && t.kind == word && slices.Contains(words, t.low) && !p.x.Unknown[t.low]
 }
 
 // take reads and writes these keywords if they come next.
@@ -221,7 +233,7 @@ func (p *parser) isSign(s string) bool { return p.signAt(0, s) }
 
 func (p *parser) signAt(i int, s string) bool {
 	t := p.ahead(i)
-	return p.err == nil && t.kind == sign && t.value == s
+	return p.err == nil && t.kind == sign && t.value == s && !p.x.Unknown[s]
 }
 
 // sign reads and writes a sign if it comes next.
@@ -288,7 +300,7 @@ func (p *parser) try(phrase func()) bool {
 // isName reports whether a later token is a name.
 func (p *parser) isName(i int) bool {
 	t := p.ahead(i)
-	return t.kind == name || t.kind == word && !reserved[t.low]
+	return t.kind == name || t.kind == word && !reserved[t.low] && !p.x.Reserved[t.low]
 }
 
 // identifier reads a name, and returns it as it is written.
@@ -305,6 +317,9 @@ func (p *parser) member() (written, value string) {
 	switch t := p.peek(); t.kind {
 	case word:
 		p.next()
+		if p.d.Transact != nil {
+			return p.d.Quote(t.value), t.value
+		}
 		return t.value, t.value
 	case name:
 		p.next()
@@ -322,12 +337,16 @@ func (p *parser) name() {
 // alias reads a name with or without AS, if there is one.
 func (p *parser) alias() bool {
 	as := p.isWord("as")
-	if t := p.ahead(1); as && (t.kind == name || t.kind == word && !reserved[t.low]) {
+	if as && p.isName(1) || as && p.textAlias() {
 		p.next()
 	} else if as || !p.isName(0) || notAlias[p.peek().low] || p.isWord("at", "time") {
 		return false
 	}
 	p.emit("AS")
+	if p.peek().kind == text {
+		p.emit(p.d.Quote(p.next().value))
+		return true
+	}
 	p.name()
 	return true
 }
@@ -362,7 +381,8 @@ func (p *parser) argument(t token) {
 	case nil:
 		p.emit("NULL")
 	case bool:
-		p.emit(strings.ToUpper(strconv.FormatBool(v)))
+		s := strconv.FormatBool(v)
+		p.emit(cmp.Or(p.x.Constants[s], strings.ToUpper(s)))
 	case int64:
 		s := strconv.FormatInt(v, 10)
 		if v < 0 {

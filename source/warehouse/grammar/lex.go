@@ -115,8 +115,13 @@ func (l *lexer) next() error {
 	case c|0x20 == 'r' && l.d.RawStrings && after != 0 && strings.IndexByte(l.d.StringQuotes, after) >= 0:
 		l.at++
 		return l.quoted(text, after, false)
+	case c|0x20 == 'n' && l.d.Transact != nil && after == '\'': // N'…'
+		l.at++
+		return l.quoted(text, after, false)
 	case c == '"' || c == '`':
 		return l.quoted(name, c, false)
+	case c == '[' && l.d.NameQuote == '[':
+		return l.quoted(name, ']', false)
 	case c == '$' && isDigit(after):
 		l.at++
 		l.skip(isDigit)

@@ -16,9 +16,17 @@ func (p *parser) query() {
 			_ = p.choose("all", "distinct")
 			p.take("by", "name")
 			p.operandQuery()
+			p.topAt = 0
 		}
+		at, ordered := p.topAt, p.isWord("order", "by")
 		p.orderBy()
+		if p.d.Transact != nil {
+			p.rowLimit(at, ordered)
+		}
 		p.limits()
+		if p.d.Transact != nil {
+			p.transactEnd()
+		}
 		if p.err == nil {
 			p.scopes = p.scopes[:scopes]
 		}
@@ -30,7 +38,7 @@ func (p *parser) with() {
 	if !p.take("with") {
 		return
 	}
-	recursive := p.take("recursive")
+	recursive := p.d.Transact != nil && p.skip("recursive") || p.take("recursive")
 	scope := map[string]string{}
 	p.scopes = append(p.scopes, scope)
 	p.list(func() {
@@ -79,6 +87,7 @@ func (p *parser) operandQuery() {
 	switch {
 	case p.isSign("("):
 		p.inBrackets(p.query)
+		p.topAt = 0
 	case p.take("select"):
 		p.selection()
 	case p.take("values"):
@@ -96,8 +105,11 @@ func (p *parser) selection() {
 	if p.choose("all", "distinct") && p.take("on") {
 		p.brackets()
 	}
+	at := len(p.out)
+	defer func() { p.topAt = at }()
 	if p.take("top") {
-		p.literal()
+		p.top()
+		at = 0
 	}
 	if p.isWord("as") && (p.ahead(1).low == "struct" || p.ahead(1).low == "value") {
 		p.take("as")
@@ -251,7 +263,11 @@ func (p *parser) joined() {
 // join reads a join with its condition, if one comes next.
 func (p *parser) join() bool {
 	n := 0
-	for t := p.ahead(n); t.kind == word && joinWords[t.low]; t = p.ahead(n) {
+	if p.d.Transact != nil && (p.take("cross", "apply") || p.take("outer", "apply")) {
+		p.factor()
+		return true
+	}
+	for t := p.ahead(n); t.kind == word && joinWords[t.low] && !p.x.Unknown[t.low]; t = p.ahead(n) {
 		n++
 	}
 	if t := p.ahead(n); t.kind != word || t.low != "join" {
@@ -343,6 +359,7 @@ func (p *parser) tableAlias() bool {
 func (p *parser) modifiers() {
 	for p.err == nil {
 		switch {
+		case p.hints():
 		case p.take("final"), p.take("with", "ordinality"):
 			p.tableAlias()
 		case p.take("with", "offset"):
@@ -384,11 +401,13 @@ func (p *parser) sample() {
 // tableFunction reads a call of a function that returns rows.
 func (p *parser) tableFunction() {
 	written, value := p.identifier()
-	if low := strings.ToLower(value); p.err == nil && !p.d.TableFunctions[low] {
+	low := strings.ToLower(value)
+	if p.err == nil && (!p.d.TableFunctions[low] || p.d.Transact != nil && p.Routines[low]) {
 		p.refuse("The function %.60s is not allowed in FROM: it is not among the harmless ones.", value)
 	}
-	p.emit(written)
+	p.emit(p.called(written, value))
 	p.arguments()
+	p.columnsOfJSON(low)
 }
 
 // table reads a table, a view or a common table expression.

@@ -1,0 +1,192 @@
+package sqlserver
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/hex"
+	"errors"
+	"strconv"
+	"strings"
+	"time"
+
+	mssql "github.com/microsoft/go-mssqldb"
+
+	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/source"
+	"github.com/footnotehq/footnote/source/warehouse"
+)
+
+// Run implements warehouse.Service. When it returns, the server has confirmed that the statement does not run, or the
+// connection is closed.
+func (s *service) Run(ctx context.Context, st warehouse.Statement, to warehouse.Sink) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	tx, err := s.db.BeginTx(ctx, nil)
+	if err != nil {
+		return s.explain(ctx, err)
+	}
+	defer func() { _ = tx.Rollback() }()
+	rows, err := tx.QueryContext(ctx, st.SQL)
+	if err != nil {
+		return s.explain(ctx, err)
+	}
+	defer rows.Close() // stops the statement if rows are left
+	types, err := rows.ColumnTypes()
+	if err != nil {
+		return s.explain(ctx, err)
+	}
+	columns, values, into := make([]warehouse.Column, len(types)), make([]any, len(types)), make([]any, len(types))
+	for i, t := range types {
+		columns[i] = warehouse.Column{Name: t.Name(), Type: strings.ToLower(t.DatabaseTypeName())}
+		into[i] = &values[i]
+	}
+	to.Columns(columns)
+	for rows.Next() {
+		if err := rows.Scan(into...); err != nil {
+			return s.explain(ctx, err)
+		}
+		cells := make([]any, len(values))
+		for i, v := range values {
+			if cells[i], err = s.cell(columns[i].Type, v); err != nil {
+				return err
+			}
+		}
+		if err := to.Row(cells); err != nil {
+			return err
+		}
+	}
+	return s.explain(ctx, rows.Err())
+}
+
+// cell returns a value as warehouse.Sink takes it. Numbers stay exact: money and decimals come as texts.
+func (s *service) cell(typ string, v any) (any, error) {
+	switch v := v.(type) {
+	case int64:
+		return strconv.FormatInt(v, 10), nil
+	case float64:
+		return strconv.FormatFloat(v, 'g', -1, 64), nil
+	case bool:
+		return strconv.FormatBool(v), nil
+	case time.Time:
+		return moment(typ, v), nil
+	case string:
+		if len(v) >= s.longest { // perhaps cut
+			return nil, tooLong()
+		}
+		return v, nil
+	case []byte:
+		if len(v) >= s.longest {
+			return nil, tooLong()
+		}
+		return s.bytes(typ, v)
+	}
+	return nil, nil
+}
+
+func tooLong() error {
+	return source.Limitf("A value is longer than a cell may be. Select a part of it, as with LEFT.")
+}
+
+// bytes returns a value that the driver leaves as bytes.
+func (s *service) bytes(typ string, v []byte) (any, error) {
+	switch kindOf(typ) {
+	case footnote.KindDecimal:
+		return string(v), nil
+	case footnote.KindBlob:
+		return base64.StdEncoding.EncodeToString(v), nil
+	}
+	if typ == "uniqueidentifier" {
+		var id mssql.UniqueIdentifier
+		if err := id.Scan(v); err != nil {
+			return nil, footnote.Wrapf(footnote.DatabaseUnavailable, err, "The database sent a value that cannot be read.")
+		}
+		return id.String(), nil
+	}
+	if text := string(v); typ == "sql_variant" && strings.Trim(text, "-.0123456789") == "" {
+		return text, nil // a decimal
+	}
+	return "0x" + strings.ToUpper(hex.EncodeToString(v)), nil
+}
+
+// moment returns a date or time. One with an offset is in UTC, as those of other databases are.
+func moment(typ string, t time.Time) string {
+	switch typ {
+	case "date":
+		return t.Format("2006-01-02")
+	case "time":
+		return t.Format("15:04:05.9999999")
+	case "datetimeoffset":
+		return t.UTC().Format("2006-01-02T15:04:05.9999999Z")
+	}
+	return t.Format("2006-01-02T15:04:05.9999999")
+}
+
+// The numbers of errors that mean something else than a statement that is wrong.
+const (
+	loginFailed  = 18456
+	noDatabase   = 4060
+	deniedObject = 229
+	deniedColumn = 230
+	deadlock     = 1205
+	lockTimeout  = 1222
+	noMemory     = 701
+	waitedMemory = 8645
+	tooCostly    = 8649 // the server's own limit
+	fatalClass   = 20   // from this class on, the server ends the connection
+)
+
+// explain returns the error for a driver's error. Without one, it is nil, even if ctx has ended.
+func (s *service) explain(ctx context.Context, err error) error {
+	if err == nil {
+		return nil
+	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	message := s.clean(err.Error())
+	bad, ok := errors.AsType[mssql.Error](err)
+	if ok {
+		message = s.clean(bad.Message)
+	}
+	switch {
+	case errors.Is(err, errRoute):
+		return footnote.Errorf(footnote.DatabaseUnavailable, "The database cannot be used: %s.", message)
+	case !ok || bad.Class >= fatalClass:
+		return footnote.Wrapf(footnote.DatabaseUnavailable, errors.New(message), "The database cannot be reached.")
+	}
+	switch bad.Number {
+	case loginFailed, noDatabase:
+		return footnote.Errorf(footnote.DatabaseUnavailable, "The database refused the login: %s", message)
+	case deniedObject, deniedColumn:
+		return source.Refusef("%s", message)
+	case deadlock, lockTimeout:
+		return source.Limitf("The statement waited too long for others that change the same rows: %s", message)
+	case noMemory, waitedMemory, tooCostly:
+		return source.Limitf("The statement needed more than it may use: %s", message)
+	}
+	return source.Failf("%s", message)
+}
+
+// clean returns a message without the password, and shortened.
+func (s *service) clean(message string) string {
+	const longest = 1000
+	if s.password != "" {
+		message = strings.ReplaceAll(message, s.password, "…")
+	}
+	message = strings.TrimSpace(strings.ToValidUTF8(message, "\uFFFD"))
+	if len(message) > longest {
+		message = strings.ToValidUTF8(message[:longest], "") + "…"
+	}
+	return message
+}
+
+// Excess implements warehouse.Service.
+func (s *service) Excess(ctx context.Context) ([]string, error) {
+	var found []string
+	err := warehouse.Collect(ctx, s, rights, func(row []string) error {
+		found = append(found, row[0])
+		return nil
+	})
+	return found, err
+}
+
