@@ -2,6 +2,8 @@ package sqlserver
 
 import (
 	"context"
+	"database/sql"
+	"database/sql/driver"
 	"encoding/base64"
 	"encoding/hex"
 	"errors"
@@ -19,14 +21,12 @@ import (
 // Run implements warehouse.Service. When it returns, the server has confirmed that the statement does not run, or the
 // connection is closed.
 func (s *service) Run(ctx context.Context, st warehouse.Statement, to warehouse.Sink) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	tx, err := s.db.BeginTx(ctx, nil)
+	conn, err := s.db.Conn(ctx)
 	if err != nil {
 		return s.explain(ctx, err)
 	}
-	defer func() { _ = tx.Rollback() }()
-	rows, err := tx.QueryContext(ctx, st.SQL)
+	defer release(ctx, conn)
+	rows, err := conn.QueryContext(ctx, st.SQL)
 	if err != nil {
 		return s.explain(ctx, err)
 	}
@@ -56,6 +56,18 @@ func (s *service) Run(ctx context.Context, st warehouse.Statement, to warehouse.
 		}
 	}
 	return s.explain(ctx, rows.Err())
+}
+
+const rollback = "IF @@TRANCOUNT > 0 ROLLBACK TRANSACTION"
+
+// release ends the transaction of a connection, which the settings began. If that fails, the connection is closed.
+func release(ctx context.Context, conn *sql.Conn) {
+	ctx, cancel := warehouse.Stopping(ctx)
+	defer cancel()
+	if _, err := conn.ExecContext(ctx, rollback); err != nil {
+		_ = conn.Raw(func(any) error { return driver.ErrBadConn })
+	}
+	_ = conn.Close()
 }
 
 // cell returns a value as warehouse.Sink takes it. Numbers stay exact: money and decimals come as texts.

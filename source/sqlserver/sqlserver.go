@@ -133,12 +133,13 @@ func parse(name, text string) (address, error) {
 	return out, nil
 }
 
-// settings are made before each use of a connection, right after the server has reset it. Statements mean the same
+// settings are made before each use of a connection, right after the server has reset it, which ends what was open. They
+// end with a transaction, which is never committed. Statements mean the same
 // whatever the server's defaults are. A value that is cut at TEXTSIZE is longer than a cell may be.
 const settings = `SET NOCOUNT ON; SET XACT_ABORT ON; SET IMPLICIT_TRANSACTIONS OFF; SET NUMERIC_ROUNDABORT OFF;
 SET QUOTED_IDENTIFIER, ANSI_NULLS, ANSI_PADDING, ANSI_WARNINGS, ARITHABORT, CONCAT_NULL_YIELDS_NULL ON;
 SET LANGUAGE us_english; SET DATEFIRST 7; SET DATEFORMAT ymd; SET DEADLOCK_PRIORITY LOW; SET LOCK_TIMEOUT 3000;
-SET TRANSACTION ISOLATION LEVEL READ COMMITTED; SET TEXTSIZE %d`
+SET TRANSACTION ISOLATION LEVEL READ COMMITTED; SET TEXTSIZE %d; BEGIN TRANSACTION`
 
 // service implements warehouse.Service.
 type service struct {
@@ -151,7 +152,7 @@ type service struct {
 func connect(a address, cell int) *service {
 	s := &service{longest: 2*cell + 2, password: a.config.Password}
 	s.db = sql.OpenDB(connector{a, fmt.Sprintf(settings, s.longest)})
-	s.db.SetMaxOpenConns(child.Concurrency)
+	s.db.SetMaxOpenConns(child.Concurrency + 1) // one for the catalog
 	s.db.SetMaxIdleConns(child.Concurrency)
 	s.db.SetConnMaxIdleTime(idleTime)
 	return s

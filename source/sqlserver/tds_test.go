@@ -22,7 +22,6 @@ const (
 	batchPacket     = 1
 	replyPacket     = 4
 	attentionPacket = 6
-	managerPacket   = 14
 	loginPacket     = 16
 	preloginPacket  = 18
 )
@@ -36,12 +35,11 @@ type server struct {
 	route   string      // a host to which logins are sent
 	silent  bool        // it never answers a prelogin
 
-	mu       sync.Mutex // guards below
-	logins   int
-	batches  []string
-	stopped  int // attentions while a statement ran
-	open     int // transactions
-	rollback int
+	mu      sync.Mutex // guards below
+	logins  int
+	batches []string
+	stopped int // attentions while a statement ran
+	open    int // transactions
 }
 
 // result is what a statement returns.
@@ -109,8 +107,7 @@ func (s *server) listen(t testing.TB) string {
 type session struct {
 	*server
 	conn    net.Conn
-	begun   bool // a transaction is open
-	ready   bool // the settings were made since the last reset
+	begun   bool // the settings were made, and a transaction is open
 	packets chan message
 }
 
@@ -140,18 +137,21 @@ func read(r io.Reader) (m message, err error) {
 }
 
 // write writes a message in packets of at most 4096 bytes.
-func write(w io.Writer, kind byte, data []byte) error {
+func write(w io.Writer, kind byte, data []byte) error { return writePart(w, kind, data, 1) }
+
+// writePart writes packets. The status of the last one is 1 if it ends the message, or else 0.
+func writePart(w io.Writer, kind byte, data []byte, status byte) error {
 	const most = 4096 - 8
 	for {
 		part := data[:min(most, len(data))]
 		data = data[len(part):]
 		last := byte(0)
 		if len(data) == 0 {
-			last = 1
+			last = status
 		}
 		head := []byte{kind, last, 0, 0, 0, 0, 1, 0}
 		binary.BigEndian.PutUint16(head[2:], uint16(len(part)+len(head)))
-		if _, err := w.Write(append(head, part...)); err != nil || last == 1 {
+		if _, err := w.Write(append(head, part...)); err != nil || len(data) == 0 {
 			return err
 		}
 	}
@@ -178,18 +178,12 @@ func (s *session) serve() {
 			}
 		}
 	}()
-	defer func() {
-		if s.begun {
-			s.set(func() { s.server.open-- })
-		}
-	}()
+	defer s.rolledBack()
 	for m := range s.packets {
 		var reply []byte
 		switch m.kind {
 		case batchPacket:
 			reply = s.batch(m)
-		case managerPacket:
-			reply = s.manage(m)
 		case attentionPacket:
 			reply = doneToken(0x20)
 		default:
@@ -312,21 +306,31 @@ func (s *session) login() bool {
 	return write(s.conn, replyPacket, reply) == nil && s.route == ""
 }
 
+// rolledBack ends the transaction, if there is one.
+func (s *session) rolledBack() {
+	if s.begun {
+		s.begun = false
+		s.set(func() { s.server.open-- })
+	}
+}
+
 // batch runs a statement. The settings come first after a reset, and everything else is in a transaction.
 func (s *session) batch(m message) []byte {
 	text := ucs2(m.data[binary.LittleEndian.Uint32(m.data):])
-	if strings.HasPrefix(text, "SET NOCOUNT ON;") {
-		s.ready = s.ready || m.reset
-		if !m.reset || s.begun {
+	switch {
+	case strings.HasPrefix(text, "SET NOCOUNT ON;") && strings.HasSuffix(text, "; BEGIN TRANSACTION"):
+		if !m.reset {
 			s.refuse("settings without a reset")
 		}
-		return doneToken(0)
-	}
-	if m.reset {
-		s.ready = false
-	}
-	if !s.ready || !s.begun {
-		s.refuse("a statement without settings or a transaction: %s", text)
+		s.rolledBack()
+		s.begun = true
+		s.set(func() { s.server.open++ })
+		return append(environment(8, []byte{8, 1, 0, 0, 0, 0, 0, 0, 0}, []byte{0}), doneToken(0)...)
+	case text == rollback:
+		s.rolledBack()
+		return append(environment(10, []byte{0}, []byte{8, 1, 0, 0, 0, 0, 0, 0, 0}), doneToken(0)...)
+	case m.reset || !s.begun:
+		s.refuse("a statement without settings and a transaction: %s", text)
 	}
 	s.set(func() { s.batches = append(s.batches, text) })
 	r := s.answer(text)
@@ -343,7 +347,7 @@ func (s *session) batch(m message) []byte {
 	if r.stop == nil {
 		return append(reply, doneToken(0x10)...)
 	}
-	if write(s.conn, replyPacket, append(reply, doneToken(1)...)) != nil { // more follows
+	if writePart(s.conn, replyPacket, reply, 0) != nil { // more follows
 		return nil
 	}
 	next, ok := <-s.packets
@@ -353,25 +357,6 @@ func (s *session) batch(m message) []byte {
 	r.stop()
 	s.set(func() { s.stopped++ })
 	return doneToken(0x20)
-}
-
-// manage begins or rolls back a transaction. Nothing is ever committed.
-func (s *session) manage(m message) []byte {
-	if m.reset {
-		s.ready = s.ready && !m.reset
-	}
-	switch binary.LittleEndian.Uint16(m.data[binary.LittleEndian.Uint32(m.data):]) {
-	case 5:
-		s.begun = true
-		s.set(func() { s.server.open++ })
-		return append(environment(8, []byte{8, 1, 0, 0, 0, 0, 0, 0, 0}, []byte{0}), doneToken(0)...)
-	case 8:
-		s.begun = false
-		s.set(func() { s.server.open--; s.rollback++ })
-		return append(environment(10, []byte{0}, []byte{8, 1, 0, 0, 0, 0, 0, 0, 0}), doneToken(0)...)
-	}
-	s.refuse("a request to the transaction manager that is neither BEGIN nor ROLLBACK")
-	return fail(failure{3902, 16, "no"})
 }
 
 // The parts of replies.
@@ -537,6 +522,7 @@ func serveFake(t *testing.T, f *warehousetest.Fake) string {
 			r.rows = append(r.rows, cells)
 		}
 		if st.Running {
+			r.columns = []column{{"n", integerInfo}}
 			r.stop = func() { f.Stop(st.ID) }
 		}
 		return r
