@@ -201,4 +201,3 @@ func (s *service) Excess(ctx context.Context) ([]string, error) {
 	})
 	return found, err
 }
-

@@ -4,12 +4,15 @@ import (
 	"context"
 	"errors"
 	"math/big"
+	"os"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/footnotehq/footnote/internal/wordlist"
 	"github.com/footnotehq/footnote/source"
 	"github.com/footnotehq/footnote/source/engines"
+	"github.com/footnotehq/footnote/source/sourcetest"
 	"github.com/footnotehq/footnote/source/warehouse"
 	"github.com/footnotehq/footnote/source/warehouse/warehousetest"
 )
@@ -84,4 +87,90 @@ func TestSource(t *testing.T) {
 		Database: describe("shop", "dbo"), Listen: serveFake, Open: openAt, Secret: "hush",
 		Excess: []string{"the role db_datawriter"},
 	}.Run(t)
+}
+
+// catalogTables are the tables of TestGate, by their schemas.
+var catalogTables = map[string]string{
+	"dbo": "customers,orders,order_items,products,employees,events,revenue,order details,customer,lineitem,part," +
+		"supplier,partsupp,nation,region",
+	"sales": "regions",
+}
+
+// openCatalog opens a source over an imitation that has these tables and answers every statement alike.
+func openCatalog(t *testing.T) (source.Source, *server) {
+	t.Helper()
+	texts := func(rows ...[]string) (r result) {
+		for range rows[0] {
+			r.columns = append(r.columns, column{"c", textInfo})
+		}
+		for _, row := range rows {
+			var cells [][]byte
+			for _, c := range row {
+				cells = append(cells, textCell(c))
+			}
+			r.rows = append(r.rows, cells)
+		}
+		return r
+	}
+	s := &server{refuse: func(format string, args ...any) { t.Errorf("the server got "+format, args...) }}
+	s.answer = func(sql string) result {
+		var list [][]string
+		for schema, names := range catalogTables {
+			for name := range strings.SplitSeq(names, ",") {
+				list = append(list, []string{schema, name, "TABLE", "", "5"})
+			}
+		}
+		switch sql {
+		case tables:
+			return texts(list...)
+		case columnsOf:
+			return texts([]string{"dbo", "customers", "id", "int", "NO", ""})
+		case keys:
+			return texts([]string{"dbo", "customers", "pk", "PRIMARY", "id", "", "", ""})
+		case routines:
+			return texts([]string{"own_function"})
+		}
+		return result{columns: []column{{"n", integerInfo}}, rows: [][][]byte{{cellOf(t, "integer", "1")}}}
+	}
+	src, err := openAt(t.Context(), s.listen(t), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { src.Close() })
+	return src, s
+}
+
+func statements(t *testing.T, file string) []string {
+	t.Helper()
+	text, err := os.ReadFile("testdata/" + file + ".sql")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return wordlist.Lines(string(text))
+}
+
+// TestGate checks that hostile statements do not reach the server, and that honest ones do.
+func TestGate(t *testing.T) {
+	src, s := openCatalog(t)
+	before := len(s.batches)
+	hostile := statements(t, "hostile")
+	for _, sql := range hostile {
+		outcome, _, err := sourcetest.Outcome(t.Context(), src, sql, source.Limits{})
+		if outcome != sourcetest.Refused {
+			t.Errorf("%s: %s, %v", sql, outcome, err)
+		}
+	}
+	if sent := s.batches[before:]; len(sent) > 0 {
+		t.Errorf("the server got %q", sent)
+	}
+	honest := statements(t, "honest")
+	for _, sql := range honest {
+		outcome, _, err := sourcetest.Outcome(t.Context(), src, sql, source.Limits{})
+		if outcome != sourcetest.Executed {
+			t.Errorf("%s: %s, %v", sql, outcome, err)
+		}
+	}
+	if len(hostile) < 150 || len(honest) < 100 {
+		t.Errorf("only %d hostile and %d honest statements", len(hostile), len(honest))
+	}
 }

@@ -73,6 +73,9 @@ func (d *Dialect) Read(statement string, o Options) (Statement, error) {
 		return Statement{}, err
 	}
 	p := &parser{d: d, x: d.transact(), Options: o, text: statement, tokens: tokens, used: map[int]bool{}, aliases: map[string]bool{}}
+	for d.Transact != nil && p.isSign(";") { // habit puts it before WITH
+		p.next()
+	}
 	explain := p.take("explain")
 	if explain && o.Cut {
 		p.refuse("Some columns are hidden here, so plans are not available. Use SELECT.")
@@ -337,9 +340,9 @@ func (p *parser) name() {
 // alias reads a name with or without AS, if there is one.
 func (p *parser) alias() bool {
 	as := p.isWord("as")
-	if as && p.isName(1) || as && p.textAlias() {
+	if as && (p.isName(1) || p.textAlias(1)) {
 		p.next()
-	} else if as || !p.isName(0) || notAlias[p.peek().low] || p.isWord("at", "time") {
+	} else if as || !p.isName(0) && !p.textAlias(0) || notAlias[p.peek().low] || p.isWord("at", "time") {
 		return false
 	}
 	p.emit("AS")

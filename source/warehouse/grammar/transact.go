@@ -56,9 +56,9 @@ func (p *parser) skip(low string) bool {
 	return true
 }
 
-// textAlias reports whether an alias in the quotes of a string follows.
-func (p *parser) textAlias() bool {
-	t := p.ahead(1)
+// textAlias reports whether a later token is an alias in the quotes of a string.
+func (p *parser) textAlias(n int) bool {
+	t := p.ahead(n)
 	return p.d.Transact != nil && t.kind == text && t.value != "" && !strings.ContainsAny(t.value, "\"\\\n\r\t;")
 }
 
