@@ -63,7 +63,7 @@ var rules = &grammar.Dialect{
 	Transact: &grammar.Transact{
 		Unknown: wordlist.Set(`explain materialized prewhere qualify minus lateral final sample using natural semi anti
 			any asof array global paste rlike ilike regexp xor div mod struct interval filter nulls ordinality fill
-			totals replace exclude rename placing overflow similar :: : => -> ->> == <=> << ~* !~ !~* || !`),
+			totals replace exclude rename placing overflow similar match_condition :: : => -> ->> == <=> << ~* !~ !~* || !`),
 		Reserved: wordlist.Set(`backup begin break browse bulk checkpoint close commit continue current_user dbcc
 			deallocate declare deny dump exec execute exit function goto if kill load off open opendatasource openquery
 			openrowset openxml option print proc procedure raiserror readtext reconfigure restore return revert rollback
@@ -128,8 +128,8 @@ const (
 		WHERE o.type IN ('U', 'V') AND o.is_ms_shipped = 0
 			AND HAS_PERMS_BY_NAME(QUOTENAME(s.name) + '.' + QUOTENAME(o.name), 'OBJECT', 'SELECT') = 1
 			AND NOT EXISTS (SELECT 1 FROM sys.sql_modules AS m WHERE m.object_id = o.object_id
-				AND (m.definition LIKE '%OPENQUERY%' OR m.definition LIKE '%OPENROWSET%'
-					OR m.definition LIKE '%OPENDATASOURCE%'))
+				AND (UPPER(m.definition) LIKE '%OPENQUERY%' OR UPPER(m.definition) LIKE '%OPENROWSET%'
+					OR UPPER(m.definition) LIKE '%OPENDATASOURCE%'))
 			AND NOT EXISTS (SELECT 1 FROM sys.sql_expression_dependencies AS d
 				WHERE d.referencing_id = o.object_id AND d.referenced_server_name IS NOT NULL)
 		ORDER BY 1, 2`
