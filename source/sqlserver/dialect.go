@@ -23,8 +23,8 @@ var Dialect = source.NewDialect(source.Dialect{
 	Name:   "sqlserver",
 	Editor: "MSSQL",
 	Advice: "T-SQL, such as TOP, DATEADD, DATEDIFF, EOMONTH, ISNULL, IIF, STRING_AGG and OFFSET … FETCH; no USING, no " +
-		"FILTER, no QUALIFY, no GROUP BY of positions; ORDER BY in a subquery needs TOP; only SELECT or WITH, without " +
-		"variables, temporary tables or INTO",
+		"FILTER, no QUALIFY, no GROUP BY of positions; AVG and / of integers cut the fraction, and SUM of int " +
+		"overflows, so cast first; only SELECT or WITH, without variables, temporary tables or INTO",
 	QuoteName:        rules.Quote,
 	Text:             "CAST({x} AS nvarchar(4000))",
 	Roundable:        "CAST({x} AS decimal(38, 10))",
@@ -49,6 +49,8 @@ var Dialect = source.NewDialect(source.Dialect{
 	},
 	Elapsed:      "DATEDIFF_BIG(second, {x}, {y}) / 86400.0",
 	CalendarDays: "DATEDIFF(day, {x}, {y})",
+	Mean:         "AVG(1.0 * ({x}))", // that of integers is one
+	Truth:        "{x} = 1",
 	StdDev:       "STDEV({x})",
 	Position:     "CHARINDEX({y}, {x})",
 	Greatest:     "CASE WHEN {x} > {y} THEN {x} ELSE {y} END",
@@ -63,7 +65,7 @@ var rules = &grammar.Dialect{
 	Transact: &grammar.Transact{
 		Unknown: wordlist.Set(`explain materialized prewhere qualify minus lateral final sample using natural semi anti
 			any asof array global paste rlike ilike regexp xor div mod struct interval filter nulls ordinality fill
-			totals replace exclude rename placing overflow similar match_condition :: : => -> ->> == <=> << ~* !~ !~* || !`),
+			totals replace exclude rename placing overflow similar match_condition :: : => -> ->> == <=> << ~* !~ !~* !`),
 		Reserved: wordlist.Set(`backup begin break browse bulk checkpoint close commit continue current_user dbcc
 			deallocate declare deny dump exec execute exit function goto if kill load off open opendatasource openquery
 			openrowset openxml option print proc procedure raiserror readtext reconfigure restore return revert rollback

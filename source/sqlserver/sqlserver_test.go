@@ -259,6 +259,11 @@ func TestWritten(t *testing.T) {
 		{"select 'é', n'a', N'字'", "SELECT N'é' , 'a' , N'字'"},
 		{"select 'a\\\nb'", "SELECT ('a\\' + '\nb')"},
 		{"select a from t where b = true and c is null", "SELECT [a] FROM [t] WHERE [b] = 1 AND [c] IS NULL"},
+		{"select * from (select a from t order by a) x", "SELECT * FROM ( SELECT [a] FROM [t] ORDER BY [a] " +
+			"OFFSET 0 ROWS ) AS [x]"},
+		{"select * from (select top 1 a from t order by a) x",
+			"SELECT * FROM ( SELECT TOP 1 [a] FROM [t] ORDER BY [a] ) AS [x]"},
+		{"select a || ' ' || b", "SELECT [a] + ' ' + [b]"},
 		{"select a as 'x y' from t as final", "SELECT [a] AS [x y] FROM [t] AS [final]"},
 		{"select length(a), dateadd(day, -1, b), convert(varchar(10), b, 120)",
 			"SELECT LEN ( [a] ) , DATEADD ( DAY , - 1 , [b] ) , CONVERT ( varchar ( 10 ) , [b] , 120 )"},
@@ -490,6 +495,32 @@ func TestFaults(t *testing.T) {
 		}
 		if s.get(&s.open) != 0 {
 			t.Errorf("error %d: a transaction stays open", tc.failure.number)
+		}
+	}
+}
+
+// TestDialect checks that the gate reads what the program writes in this dialect.
+func TestDialect(t *testing.T) {
+	d := Dialect
+	list := []string{
+		d.Text.Of("x"), d.Roundable.Of("x"), d.Day.Of("'2024-01-31'"), d.DayArgument.Of("x"), d.Date.Of("x"),
+		d.Timestamp.Of("x"), d.FromSeconds.Of("x"), d.FromMilliseconds.Of("x"), d.Elapsed.Of("x", "y"),
+		d.CalendarDays.Of("x", "y"), d.Mean.Of("x"), "CASE WHEN NOT " + d.Truth.Of("x") + " THEN 1 END",
+		d.StdDev.Of("x"), d.Fold.Of("x"), d.Position.Of("x", "y"), d.Greatest.Of("x", "y"), d.Divide.Of("x", "y"),
+	}
+	for _, e := range d.Periods {
+		list = append(list, e.Of("x"))
+	}
+	for _, p := range d.Parts {
+		list = append(list, p.Name.Of("x"), p.Order.Of("x"))
+	}
+	for _, unit := range []string{"year", "month", "week", "day"} {
+		list = append(list, d.Before("2024-01-31", 2, unit))
+	}
+	for _, e := range list {
+		st, err := rules.Read("SELECT "+e+" AS e FROM "+d.Quote("a b")+d.First(5), anyTable)
+		if err != nil || !strings.Contains(st.SQL, "FROM [a b]") {
+			t.Errorf("%s: %s, %v", e, st.SQL, err)
 		}
 	}
 }

@@ -28,6 +28,10 @@ func (p *parser) operator() bool {
 	for p.err == nil {
 		t := p.peek()
 		switch {
+		case t.kind == sign && t.value == "||" && p.d.Transact != nil: // which not every version knows
+			p.next()
+			p.emit("+")
+			return true
 		case t.kind == sign && operatorSigns[t.value]:
 			return p.sign(t.value)
 		case p.choose("and", "or", "xor", "div", "mod", "between", "escape"):

@@ -143,7 +143,7 @@ type parser struct {
 	aliases  map[string]bool     // of the tables of a FROM, in lower case
 	scopes   []map[string]string // names of common table expressions in lower case, and as they are written
 	renamed  int
-	topAt    int // where TOP goes in the select that was read last; 0 if it has one, or is no single select
+	topAt    int // where TOP goes in the select that was read last; -1 if it has one, 0 if it is no single select
 }
 
 // peek returns the next token.

@@ -109,7 +109,7 @@ func (p *parser) selection() {
 	defer func() { p.topAt = at }()
 	if p.take("top") {
 		p.top()
-		at = 0
+		at = -1
 	}
 	if p.isWord("as") && (p.ahead(1).low == "struct" || p.ahead(1).low == "value") {
 		p.take("as")

@@ -183,8 +183,12 @@ func (p *parser) columnsOfJSON(function string) {
 }
 
 // rowLimit reads LIMIT, which becomes TOP at a place in what was written, or else OFFSET and FETCH, which need an order.
+// The order of a subquery needs one of them.
 func (p *parser) rowLimit(topAt int, ordered bool) {
 	if !p.isWord("limit") {
+		if ordered && topAt >= 0 && p.depth > 1 && !p.oneOf("offset", "for") {
+			p.emit("OFFSET", "0", "ROWS")
+		}
 		return
 	}
 	p.next()
