@@ -22,8 +22,8 @@ const monday = "(DATEDIFF(day, CAST('1900-01-01' AS date), {x}) % 7)"
 var Dialect = source.NewDialect(source.Dialect{
 	Name:   "sqlserver",
 	Editor: "MSSQL",
-	Advice: "T-SQL, such as TOP, DATEADD, DATEDIFF, EOMONTH, ISNULL, IIF, STRING_AGG and OFFSET … FETCH; no USING, no " +
-		"FILTER, no QUALIFY, no GROUP BY of positions; AVG and / of integers cut the fraction, and SUM of int " +
+	Advice: "T-SQL, such as TOP, DATEADD, DATEDIFF, EOMONTH, ISNULL, IIF, STRING_AGG and OFFSET … FETCH; no USING, " +
+		"no FILTER, no QUALIFY, no GROUP BY of positions; AVG and / of integers cut the fraction, and SUM of int " +
 		"overflows, so cast first; only SELECT or WITH, without variables, temporary tables or INTO",
 	QuoteName:        rules.Quote,
 	Text:             "CAST({x} AS nvarchar(4000))",
@@ -65,7 +65,8 @@ var rules = &grammar.Dialect{
 	Transact: &grammar.Transact{
 		Unknown: wordlist.Set(`explain materialized prewhere qualify minus lateral final sample using natural semi anti
 			any asof array global paste rlike ilike regexp xor div mod struct interval filter nulls ordinality fill
-			totals replace exclude rename placing overflow similar match_condition :: : => -> ->> == <=> << ~* !~ !~* !`),
+			totals replace exclude rename placing overflow similar match_condition
+			:: : => -> ->> == <=> << ~* !~ !~* !`),
 		Reserved: wordlist.Set(`backup begin break browse bulk checkpoint close commit continue current_user dbcc
 			deallocate declare deny dump exec execute exit function goto if kill load off open opendatasource openquery
 			openrowset openxml option print proc procedure raiserror readtext reconfigure restore return revert rollback

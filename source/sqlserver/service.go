@@ -110,7 +110,7 @@ func (s *service) bytes(typ string, v []byte) (any, error) {
 	if typ == "uniqueidentifier" {
 		var id mssql.UniqueIdentifier
 		if err := id.Scan(v); err != nil {
-			return nil, footnote.Wrapf(footnote.DatabaseUnavailable, err, "The database sent a value that cannot be read.")
+			return nil, footnote.Wrapf(footnote.DatabaseUnavailable, err, "The database sent a wrong value.")
 		}
 		return id.String(), nil
 	}

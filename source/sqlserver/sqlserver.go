@@ -133,9 +133,9 @@ func parse(name, text string) (address, error) {
 	return out, nil
 }
 
-// settings are made before each use of a connection, right after the server has reset it, which ends what was open. They
-// end with a transaction, which is never committed. Statements mean the same
-// whatever the server's defaults are. A value that is cut at TEXTSIZE is longer than a cell may be.
+// settings are made before each use of a connection, right after the server has reset it, which ends what was open.
+// They end with a transaction, which is never committed. Statements mean the same whatever the server's defaults are.
+// A value that is cut at TEXTSIZE is longer than a cell may be.
 const settings = `SET NOCOUNT ON; SET XACT_ABORT ON; SET IMPLICIT_TRANSACTIONS OFF; SET NUMERIC_ROUNDABORT OFF;
 SET QUOTED_IDENTIFIER, ANSI_NULLS, ANSI_PADDING, ANSI_WARNINGS, ARITHABORT, CONCAT_NULL_YIELDS_NULL ON;
 SET LANGUAGE us_english; SET DATEFIRST 7; SET DATEFORMAT ymd; SET DEADLOCK_PRIORITY LOW; SET LOCK_TIMEOUT 3000;
@@ -203,7 +203,9 @@ func (d *dialer) HostName() string { return d.hosts[0] }
 // DialContext implements mssql.Dialer.
 func (d *dialer) DialContext(ctx context.Context, network, addr string) (net.Conn, error) {
 	host, _, err := net.SplitHostPort(addr)
-	if err != nil || network != "tcp" || !slices.Contains(d.hosts, host) {
+	if err != nil || network != "tcp" || !slices.ContainsFunc(d.hosts, func(h string) bool {
+		return strings.EqualFold(h, host)
+	}) {
 		return nil, fmt.Errorf("%w, %.100s; if you know it, add route=%.100s to the address", errRoute, addr, host)
 	}
 	d.stop()

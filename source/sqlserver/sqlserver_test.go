@@ -197,8 +197,8 @@ var anyTable = grammar.Options{Table: func(path []string) (grammar.Table, error)
 }}
 
 // begins are words that begin a statement of T-SQL.
-var begins = wordlist.Set(`ADD ALTER BACKUP BEGIN BULK CHECKPOINT CLOSE COMMIT CREATE DBCC DEALLOCATE DECLARE DELETE DENY
-	DISABLE DROP ENABLE EXEC EXECUTE GOTO GRANT IF INSERT INTO KILL MERGE MOVE OPEN PRINT RAISERROR READTEXT RECEIVE
+var begins = wordlist.Set(`ADD ALTER BACKUP BEGIN BULK CHECKPOINT CLOSE COMMIT CREATE DBCC DEALLOCATE DECLARE DELETE
+	DENY DISABLE DROP ENABLE EXEC EXECUTE GOTO GRANT IF INSERT INTO KILL MERGE MOVE OPEN PRINT RAISERROR READTEXT RECEIVE
 	RECONFIGURE RESTORE RETURN REVERT REVOKE ROLLBACK SAVE SEND SET SETUSER SHUTDOWN THROW TRUNCATE UPDATE UPDATETEXT USE
 	WAITFOR WHILE WRITETEXT`)
 
@@ -315,7 +315,8 @@ func TestCells(t *testing.T) {
 		{[]byte{0x6e, 8}, []byte{8, 0xff, 0xff, 0xff, 0x7f, 0xff, 0xff, 0xff, 0xff}, []byte{0}, "decimal",
 			"922337203685477.5807"},
 		{[]byte{0x6e, 4}, []byte{4, 0x10, 0x27, 0, 0}, []byte{0}, "decimal", "1.0000"},
-		{[]byte{0x6a, 9, 18, 4}, []byte{9, 0, 1, 0, 0, 0, 0, 0, 0, 0x80}, []byte{0}, "decimal", "-922337203685477.5809"},
+		{[]byte{0x6a, 9, 18, 4}, []byte{9, 0, 1, 0, 0, 0, 0, 0, 0, 0x80}, []byte{0}, "decimal",
+			"-922337203685477.5809"},
 		{[]byte{0x68, 1}, []byte{1, 1}, []byte{0}, "boolean", true},
 		{[]byte{0x26, 1}, []byte{1, 255}, []byte{0}, "integer", int64(255)},
 		{[]byte{0x26, 8}, []byte{8, 0, 0, 0, 0, 0, 0, 0, 0x80}, []byte{0}, "integer", int64(math.MinInt64)},
@@ -331,10 +332,12 @@ func TestCells(t *testing.T) {
 		{[]byte{0x29, 7}, append([]byte{5}, units(at)...), []byte{0}, "time", "18:45:00.1234567"},
 		{[]byte{0x6f, 8}, []byte{8, 0, 0, 0, 0, 44, 1, 0, 0}, []byte{0}, "timestamp", "1900-01-01T00:00:01"},
 		{[]byte{0xa5, 64, 31}, []byte{3, 0, 1, 2, 3}, []byte{0xff, 0xff}, "blob", "blob, 3 bytes"},
-		{append([]byte{0xe7, 40, 0}, collation...), append([]byte{4, 0}, wide("字ñ")...), []byte{0xff, 0xff}, "text", "字ñ"},
+		{append([]byte{0xe7, 40, 0}, collation...), append([]byte{4, 0}, wide("字ñ")...), []byte{0xff, 0xff}, "text",
+			"字ñ"},
 		{append([]byte{0xa7, 40, 0}, collation...), []byte{1, 0, 0xe9}, []byte{0xff, 0xff}, "text", "é"},
 		{[]byte{0xf1, 0}, longCell(wide("<a/>")), nullText, "text", "<a/>"},
-		{[]byte{0x62, 73, 31, 0, 0}, []byte{9, 0, 0, 0, 0x6c, 2, 9, 1, 1, 15, 0, 0, 0}, []byte{0, 0, 0, 0}, "text", "1.5"},
+		{[]byte{0x62, 73, 31, 0, 0}, []byte{9, 0, 0, 0, 0x6c, 2, 9, 1, 1, 15, 0, 0, 0}, []byte{0, 0, 0, 0}, "text",
+			"1.5"},
 		{[]byte{0x62, 73, 31, 0, 0}, []byte{6, 0, 0, 0, 0x38, 0, 7, 0, 0, 0}, []byte{0, 0, 0, 0}, "text", "7"},
 	} {
 		r.columns = append(r.columns, column{c.kind, c.info})

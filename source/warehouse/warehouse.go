@@ -1,6 +1,6 @@
-// Package warehouse implements a source over a database that runs statements over HTTP. A folder for each database says
-// how a statement is submitted, read and stopped there, and what its SQL is; this package does the rest: the gate, the
-// catalog, the limits and the cells.
+// Package warehouse implements a source over a database that runs statements over HTTP, or through a driver. A folder
+// for each database says how a statement is submitted, read and stopped there, and what its SQL is; this package does
+// the rest: the gate, the catalog, the limits and the cells.
 //
 // Several layers ensure that such a source never writes. The gate, package grammar, lets one reading statement through
 // and writes it anew. Its tables must be in the catalog, and its functions among the harmless ones. Each database adds

@@ -55,8 +55,8 @@ func (at place) numericSQL(v string) string {
 	b.WriteString(v)
 	b.WriteString(", n AS (SELECT x FROM v WHERE " + only + ")")
 	b.WriteString(", a AS (SELECT " + at.dialect.Mean.Of("x") + " AS mean FROM n)")
-	median := "(SELECT " + at.dialect.Mean.Of("x") + " FROM (SELECT x, row_number() OVER (ORDER BY x) AS i, count(*) OVER () AS c FROM n) AS " +
-		"o WHERE 2 * i BETWEEN c AND c + 2)"
+	median := "(SELECT " + at.dialect.Mean.Of("x") + " FROM (SELECT x, row_number() OVER (ORDER BY x) AS i, " +
+		"count(*) OVER () AS c FROM n) AS o WHERE 2 * i BETWEEN c AND c + 2)"
 	if at.dialect.Median != "" {
 		median = "(SELECT " + at.dialect.Median.Of("x") + " FROM n)"
 	}

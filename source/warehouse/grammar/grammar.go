@@ -72,7 +72,10 @@ func (d *Dialect) Read(statement string, o Options) (Statement, error) {
 	if err != nil {
 		return Statement{}, err
 	}
-	p := &parser{d: d, x: d.transact(), Options: o, text: statement, tokens: tokens, used: map[int]bool{}, aliases: map[string]bool{}}
+	p := &parser{
+		d: d, x: d.transact(), Options: o, text: statement, tokens: tokens, used: map[int]bool{},
+		aliases: map[string]bool{},
+	}
 	for d.Transact != nil && p.isSign(";") { // habit puts it before WITH
 		p.next()
 	}

@@ -30,11 +30,11 @@ func (d *Dialect) transact() *Transact {
 }
 
 // dateParts are the parts of dates.
-var dateParts = wordlist.Set(`year yyyy yy quarter qq q month mm m dayofyear dy y day dd d week wk ww weekday dw w hour hh
-	minute mi n second ss s millisecond ms microsecond mcs nanosecond ns tzoffset tz iso_week isowk isoww`)
+var dateParts = wordlist.Set(`year yyyy yy quarter qq q month mm m dayofyear dy y day dd d week wk ww weekday dw w
+	hour hh minute mi n second ss s millisecond ms microsecond mcs nanosecond ns tzoffset tz iso_week isowk isoww`)
 
-// transactString returns a string literal, with N if it has characters that a code page may lack. A backslash at the end
-// of a line would join it with the next one, so the literal is written in two parts there.
+// transactString returns a string literal, with N if it has characters that a code page may lack. A backslash at the
+// end of a line would join it with the next one, so the literal is written in two parts there.
 func transactString(s string) string {
 	n := ""
 	if strings.ContainsFunc(s, func(r rune) bool { return r > unicode.MaxASCII }) {
@@ -147,8 +147,8 @@ func (p *parser) top() {
 	p.take("with", "ties")
 }
 
-// hints reads the hints of a table that only ask for reading without locks, and drops them: rows that were not committed
-// must not be footnoted.
+// hints reads the hints of a table that only ask for reading without locks, and drops them: rows that were not
+// committed must not be footnoted.
 func (p *parser) hints() bool {
 	if p.d.Transact == nil || !p.isWord("with") || !p.signAt(1, "(") {
 		return false
@@ -182,8 +182,8 @@ func (p *parser) columnsOfJSON(function string) {
 	})
 }
 
-// rowLimit reads LIMIT, which becomes TOP at a place in what was written, or else OFFSET and FETCH, which need an order.
-// The order of a subquery needs one of them.
+// rowLimit reads LIMIT, which becomes TOP at a place in what was written, or else OFFSET and FETCH, which need an
+// order. The order of a subquery needs one of them.
 func (p *parser) rowLimit(topAt int, ordered bool) {
 	if !p.isWord("limit") {
 		if ordered && topAt >= 0 && p.depth > 1 && !p.oneOf("offset", "for") {
@@ -230,7 +230,8 @@ func (p *parser) count() string {
 	return written
 }
 
-// forText reads FOR XML PATH and FOR JSON in a subquery, where they return one value. Their rows come in pieces elsewhere.
+// forText reads FOR XML PATH and FOR JSON in a subquery, where they return one value. Their rows come in pieces
+// elsewhere.
 func (p *parser) forText() {
 	if !p.isWord("for", "xml", "path") && !p.isWord("for", "json") {
 		return
