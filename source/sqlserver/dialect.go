@@ -167,26 +167,29 @@ const (
 	// A table function may be called without its schema, a scalar one may not.
 	routines = `SELECT DISTINCT name FROM sys.objects WHERE type IN ('IF', 'TF', 'FT', 'SN')`
 	// rights lists what a login may do beyond reading: by roles, by its rights to the server, the database and its
-	// parts, by owning something, and by what it may do to any table.
-	rights = `SELECT CONCAT('the server role ', r.name) FROM (VALUES ('sysadmin'), ('serveradmin'), ('securityadmin'),
-			('processadmin'), ('setupadmin'), ('bulkadmin'), ('diskadmin'), ('dbcreator')) AS r (name)
+	// parts, by owning something, and by what it may do to any table. The server's collation may be another one than the
+	// database's.
+	rights = `SELECT CONCAT('the server role ', r.name) COLLATE DATABASE_DEFAULT FROM (VALUES ('sysadmin'),
+			('serveradmin'), ('securityadmin'), ('processadmin'), ('setupadmin'), ('bulkadmin'), ('diskadmin'), ('dbcreator')) AS r (name)
 		WHERE IS_SRVROLEMEMBER(r.name) = 1
-		UNION ALL SELECT CONCAT('the role ', r.name) FROM (VALUES ('db_owner'), ('db_accessadmin'),
-			('db_securityadmin'), ('db_ddladmin'), ('db_backupoperator'), ('db_datawriter')) AS r (name)
+		UNION ALL SELECT CONCAT('the role ', r.name) COLLATE DATABASE_DEFAULT FROM (VALUES ('db_owner'),
+			('db_accessadmin'), ('db_securityadmin'), ('db_ddladmin'), ('db_backupoperator'), ('db_datawriter')) AS r (name)
 		WHERE IS_ROLEMEMBER(r.name) = 1
-		UNION ALL SELECT CONCAT('the right ', permission_name, ' on the ', LOWER(entity_name))
+		UNION ALL SELECT CONCAT('the right ', permission_name, ' on the ', LOWER(entity_name)) COLLATE DATABASE_DEFAULT
 		FROM (SELECT permission_name, entity_name FROM fn_my_permissions(NULL, 'SERVER')
 			UNION SELECT permission_name, entity_name FROM fn_my_permissions(NULL, 'DATABASE')) AS p
 		WHERE permission_name NOT IN ('CONNECT', 'CONNECT SQL', 'SELECT', 'SHOWPLAN', 'REFERENCES', 'UNMASK',
 			'CONNECT ANY DATABASE', 'SELECT ALL USER SECURABLES') AND permission_name NOT LIKE 'VIEW %'
-		UNION ALL SELECT CONCAT('the right ', p.permission_name, ' on a part of the database')
+		UNION ALL SELECT CONCAT('the right ', p.permission_name, ' on a part of the database') COLLATE DATABASE_DEFAULT
 		FROM sys.database_permissions AS p JOIN sys.database_principals AS g
 			ON g.principal_id = p.grantee_principal_id
 		WHERE p.state IN ('G', 'W') AND p.class > 0 AND p.major_id > 0
 			AND (g.principal_id = DATABASE_PRINCIPAL_ID() OR g.name = 'public' OR IS_ROLEMEMBER(g.name) = 1)
 			AND p.permission_name NOT IN ('SELECT', 'REFERENCES') AND p.permission_name NOT LIKE 'VIEW %'
-		UNION ALL SELECT CONCAT('the schema ', name) FROM sys.schemas WHERE principal_id = DATABASE_PRINCIPAL_ID()
-		UNION ALL SELECT CONCAT('the right to change ', s.name, '.', o.name) FROM sys.objects AS o
+		UNION ALL SELECT CONCAT('the schema ', name) COLLATE DATABASE_DEFAULT FROM sys.schemas
+		WHERE principal_id = DATABASE_PRINCIPAL_ID()
+		UNION ALL SELECT TOP 20 CONCAT('the right to change ', s.name, '.', o.name) COLLATE DATABASE_DEFAULT
+		FROM sys.objects AS o
 			JOIN sys.schemas AS s ON s.schema_id = o.schema_id
 		WHERE o.type IN ('U', 'V') AND o.is_ms_shipped = 0 AND EXISTS (SELECT 1 FROM (VALUES ('INSERT'), ('UPDATE'),
 			('DELETE'), ('ALTER'), ('CONTROL'), ('TAKE OWNERSHIP')) AS r (name) WHERE HAS_PERMS_BY_NAME(

@@ -82,25 +82,18 @@ func (s *service) cell(typ string, v any) (any, error) {
 	case time.Time:
 		return moment(typ, v), nil
 	case string:
-		if len(v) >= s.longest { // perhaps cut
-			return nil, tooLong()
-		}
-		return v, nil
+		return v, nil // if it was cut, it is longer than a cell may be
 	case []byte:
 		if len(v) >= s.longest {
-			return nil, tooLong()
+			return nil, source.Limitf("A value is longer than a cell may be. Select a part of it.")
 		}
-		return s.bytes(typ, v)
+		return bytesOf(typ, v)
 	}
 	return nil, nil
 }
 
-func tooLong() error {
-	return source.Limitf("A value is longer than a cell may be. Select a part of it, as with LEFT.")
-}
-
-// bytes returns a value that the driver leaves as bytes.
-func (s *service) bytes(typ string, v []byte) (any, error) {
+// bytesOf returns a value that the driver leaves as bytes.
+func bytesOf(typ string, v []byte) (any, error) {
 	switch kindOf(typ) {
 	case footnote.KindDecimal:
 		return string(v), nil
