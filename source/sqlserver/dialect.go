@@ -170,17 +170,21 @@ const (
 	// parts, by owning something, and by what it may do to any table. The server's collation may be another one than the
 	// database's.
 	rights = `SELECT CONCAT('the server role ', r.name) COLLATE DATABASE_DEFAULT FROM (VALUES ('sysadmin'),
-			('serveradmin'), ('securityadmin'), ('processadmin'), ('setupadmin'), ('bulkadmin'), ('diskadmin'), ('dbcreator')) AS r (name)
+			('serveradmin'), ('securityadmin'), ('processadmin'), ('setupadmin'), ('bulkadmin'), ('diskadmin'),
+			('dbcreator')) AS r (name)
 		WHERE IS_SRVROLEMEMBER(r.name) = 1
 		UNION ALL SELECT CONCAT('the role ', r.name) COLLATE DATABASE_DEFAULT FROM (VALUES ('db_owner'),
-			('db_accessadmin'), ('db_securityadmin'), ('db_ddladmin'), ('db_backupoperator'), ('db_datawriter')) AS r (name)
+			('db_accessadmin'), ('db_securityadmin'), ('db_ddladmin'), ('db_backupoperator'),
+			('db_datawriter')) AS r (name)
 		WHERE IS_ROLEMEMBER(r.name) = 1
-		UNION ALL SELECT CONCAT('the right ', permission_name, ' on the ', LOWER(entity_name)) COLLATE DATABASE_DEFAULT
+		UNION ALL SELECT CONCAT('the right ', permission_name, ' on the ', LOWER(entity_name))
+			COLLATE DATABASE_DEFAULT
 		FROM (SELECT permission_name, entity_name FROM fn_my_permissions(NULL, 'SERVER')
 			UNION SELECT permission_name, entity_name FROM fn_my_permissions(NULL, 'DATABASE')) AS p
 		WHERE permission_name NOT IN ('CONNECT', 'CONNECT SQL', 'SELECT', 'SHOWPLAN', 'REFERENCES', 'UNMASK',
 			'CONNECT ANY DATABASE', 'SELECT ALL USER SECURABLES') AND permission_name NOT LIKE 'VIEW %'
-		UNION ALL SELECT CONCAT('the right ', p.permission_name, ' on a part of the database') COLLATE DATABASE_DEFAULT
+		UNION ALL SELECT CONCAT('the right ', p.permission_name, ' on a part of the database')
+			COLLATE DATABASE_DEFAULT
 		FROM sys.database_permissions AS p JOIN sys.database_principals AS g
 			ON g.principal_id = p.grantee_principal_id
 		WHERE p.state IN ('G', 'W') AND p.class > 0 AND p.major_id > 0
@@ -189,8 +193,7 @@ const (
 		UNION ALL SELECT CONCAT('the schema ', name) COLLATE DATABASE_DEFAULT FROM sys.schemas
 		WHERE principal_id = DATABASE_PRINCIPAL_ID()
 		UNION ALL SELECT TOP 20 CONCAT('the right to change ', s.name, '.', o.name) COLLATE DATABASE_DEFAULT
-		FROM sys.objects AS o
-			JOIN sys.schemas AS s ON s.schema_id = o.schema_id
+		FROM sys.objects AS o JOIN sys.schemas AS s ON s.schema_id = o.schema_id
 		WHERE o.type IN ('U', 'V') AND o.is_ms_shipped = 0 AND EXISTS (SELECT 1 FROM (VALUES ('INSERT'), ('UPDATE'),
 			('DELETE'), ('ALTER'), ('CONTROL'), ('TAKE OWNERSHIP')) AS r (name) WHERE HAS_PERMS_BY_NAME(
 			QUOTENAME(s.name) + '.' + QUOTENAME(o.name), 'OBJECT', r.name) = 1)`

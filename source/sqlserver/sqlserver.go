@@ -14,6 +14,7 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
+	"math"
 	"net"
 	"net/url"
 	"slices"
@@ -105,16 +106,20 @@ func parse(name, text string) (address, error) {
 	if err != nil || port == 0 {
 		return address{}, warehouse.Invalid(name, "its port must be a number from 1 to 65535")
 	}
-	out := address{schema: cmp.Or(a.Get("schema"), "dbo"), hosts: []string{a.Hostname()}}
+	host, ip := a.Hostname(), net.ParseIP(a.Hostname())
+	if ip != nil {
+		host = ip.String() // as the driver writes it
+	}
+	out := address{schema: cmp.Or(a.Get("schema"), "dbo"), hosts: []string{host}}
 	if route := a.Get("route"); route != "" {
 		out.hosts = append(out.hosts, strings.Split(route, ",")...)
 	}
 	out.config = msdsn.Config{
-		Host: a.Hostname(), Port: port, Database: path[0], User: user, Password: password,
+		Host: host, Port: port, Database: path[0], User: user, Password: password,
 		AppName: "footnote", ReadOnlyIntent: true, DisableRetry: true, NoTraceID: true,
 		Protocols: []string{"tcp"}, Parameters: map[string]string{}, DialTimeout: loginTime,
 		TLSConfig: &tls.Config{
-			ServerName: a.Hostname(), MinVersion: tls.VersionTLS12, DynamicRecordSizingDisabled: true,
+			ServerName: host, MinVersion: tls.VersionTLS12, DynamicRecordSizingDisabled: true,
 		},
 	}
 	switch a.Get("encrypt") {
@@ -124,7 +129,7 @@ func parse(name, text string) (address, error) {
 		out.config.Encryption = msdsn.EncryptionStrict
 	case "false":
 		out.config.Encryption = msdsn.EncryptionDisabled
-		if ip := net.ParseIP(a.Hostname()); a.Hostname() != "localhost" && (ip == nil || !ip.IsLoopback()) {
+		if host != "localhost" && !ip.IsLoopback() {
 			return address{}, warehouse.Invalid(name, "encrypt=false is only allowed for a server on this machine")
 		}
 	default:
@@ -150,7 +155,7 @@ type service struct {
 
 // connect returns a service whose cells have at most a number of bytes.
 func connect(a address, cell int) *service {
-	s := &service{longest: 2*cell + 2, password: a.config.Password}
+	s := &service{longest: min(2*cell+2, math.MaxInt32), password: a.config.Password}
 	s.db = sql.OpenDB(connector{a, fmt.Sprintf(settings, s.longest)})
 	s.db.SetMaxOpenConns(child.Concurrency + 1) // one for the catalog
 	s.db.SetMaxIdleConns(child.Concurrency)
