@@ -167,8 +167,8 @@ const (
 	// A table function may be called without its schema, a scalar one may not.
 	routines = `SELECT DISTINCT name FROM sys.objects WHERE type IN ('IF', 'TF', 'FT', 'SN')`
 	// rights lists what a login may do beyond reading: by roles, by its rights to the server, the database and its
-	// parts, by owning something, and by what it may do to any table. The server's collation may be another one than the
-	// database's.
+	// parts, by owning something, and by what it may do to any table. The server's collation may be another one than
+	// the database's.
 	rights = `SELECT CONCAT('the server role ', r.name) COLLATE DATABASE_DEFAULT FROM (VALUES ('sysadmin'),
 			('serveradmin'), ('securityadmin'), ('processadmin'), ('setupadmin'), ('bulkadmin'), ('diskadmin'),
 			('dbcreator')) AS r (name)

@@ -380,7 +380,8 @@ func TestAddress(t *testing.T) {
 		!slices.Equal(Engine().Hosts(good), []string{"db.example.org", "b.example.org"}) {
 		t.Errorf("%+v, %v", a, err)
 	}
-	if a, err := parse("shop", "sqlserver://reader:hush@[0:0::1]/shop?encrypt=false"); err != nil || a.hosts[0] != "::1" {
+	a, err = parse("shop", "sqlserver://reader:hush@[0:0::1]/shop?encrypt=false")
+	if err != nil || a.hosts[0] != "::1" {
 		t.Errorf("%+v, %v", a, err)
 	}
 	for address, reason := range map[string]string{
