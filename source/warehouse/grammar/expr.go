@@ -219,12 +219,8 @@ func (p *parser) keyword() {
 		} else {
 			p.brackets()
 		}
-	case called && p.d.Transact != nil && (t.low == "convert" || t.low == "try_convert"):
-		p.convert()
+	case p.transactKeyword():
 	case typedLiterals[t.low] && p.ahead(1).kind == text:
-		if p.d.Transact != nil {
-			p.refuse("There are no literals of types here. Write CAST('2024-01-31' AS date).")
-		}
 		p.emit(strings.ToUpper(t.low))
 		p.next()
 		p.literal()

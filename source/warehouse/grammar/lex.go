@@ -112,10 +112,7 @@ func (l *lexer) next() error {
 	switch {
 	case strings.IndexByte(l.d.StringQuotes, c) >= 0:
 		return l.quoted(text, c, l.d.Backslash)
-	case c|0x20 == 'r' && l.d.RawStrings && after != 0 && strings.IndexByte(l.d.StringQuotes, after) >= 0:
-		l.at++
-		return l.quoted(text, after, false)
-	case c|0x20 == 'n' && l.d.Transact != nil && after == '\'': // N'…'
+	case l.prefix(c) && after != 0 && strings.IndexByte(l.d.StringQuotes, after) >= 0:
 		l.at++
 		return l.quoted(text, after, false)
 	case c == '"' || c == '`':
@@ -139,6 +136,11 @@ func (l *lexer) next() error {
 		return nil
 	}
 	return l.sign()
+}
+
+// prefix reports whether a letter may come before a string: r'…', or N'…' in T-SQL.
+func (l *lexer) prefix(c byte) bool {
+	return c|0x20 == 'r' && l.d.RawStrings || c|0x20 == 'n' && l.d.Transact != nil
 }
 
 // afterName reports whether a name or a closing bracket ends right here, so that a dot continues it.

@@ -108,8 +108,19 @@ func (p *parser) method(name string) bool {
 	return true
 }
 
-// convert reads CONVERT(type, x, style).
-func (p *parser) convert() {
+// transactKeyword reads CONVERT(type, x, style), and refuses literals of types.
+func (p *parser) transactKeyword() bool {
+	t := p.peek()
+	if p.d.Transact == nil {
+		return false
+	}
+	if typedLiterals[t.low] && p.ahead(1).kind == text {
+		p.refuse("There are no literals of types here. Write CAST('2024-01-31' AS date).")
+		return true
+	}
+	if t.low != "convert" && t.low != "try_convert" || !p.signAt(1, "(") {
+		return false
+	}
 	p.emit(strings.ToUpper(p.next().low))
 	p.deeper(func() {
 		p.inBrackets(func() {
@@ -118,6 +129,7 @@ func (p *parser) convert() {
 			p.list(p.expression)
 		})
 	})
+	return true
 }
 
 // dateFunction reads the arguments of a function whose first one is a part of a date.
