@@ -7,7 +7,7 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"errors"
-	"strconv"
+	"fmt"
 	"strings"
 	"time"
 
@@ -41,11 +41,11 @@ func (s *service) Run(ctx context.Context, st warehouse.Statement, to warehouse.
 		into[i] = &values[i]
 	}
 	to.Columns(columns)
+	cells := make([]any, len(values))
 	for rows.Next() {
 		if err := rows.Scan(into...); err != nil {
 			return s.explain(ctx, err)
 		}
-		cells := make([]any, len(values))
 		for i, v := range values {
 			if cells[i], err = s.cell(columns[i].Type, v); err != nil {
 				return err
@@ -73,12 +73,11 @@ func release(ctx context.Context, conn *sql.Conn) {
 // cell returns a value as warehouse.Sink takes it. Numbers stay exact: money and decimals come as texts.
 func (s *service) cell(typ string, v any) (any, error) {
 	switch v := v.(type) {
-	case int64:
-		return strconv.FormatInt(v, 10), nil
-	case float64:
-		return strconv.FormatFloat(v, 'g', -1, 64), nil
-	case bool:
-		return strconv.FormatBool(v), nil
+	case int64, float64, bool:
+		if typ == "sql_variant" {
+			return fmt.Sprint(v), nil
+		}
+		return v, nil
 	case time.Time:
 		return moment(typ, v), nil
 	case string:

@@ -61,7 +61,7 @@ func TestProtocol(t *testing.T) {
 		got = append(got, cells...)
 		return nil
 	}}
-	if err := db.Run(t.Context(), warehouse.Statement{SQL: "SELECT 42"}, take); err != nil || got[0] != "42" {
+	if err := db.Run(t.Context(), warehouse.Statement{SQL: "SELECT 42"}, take); err != nil || got[0] != int64(42) {
 		t.Fatal(got, err)
 	}
 	ctx, cancel := context.WithCancelCause(t.Context())
