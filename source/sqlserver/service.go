@@ -36,7 +36,9 @@ func (s *service) Run(ctx context.Context, st warehouse.Statement, to warehouse.
 		return s.explain(ctx, err)
 	}
 	columns, values, into := make([]warehouse.Column, len(types)), make([]any, len(types)), make([]any, len(types))
+	kinds := make([]string, len(types))
 	for i, t := range types {
+		kinds[i] = kindOf(t.DatabaseTypeName())
 		columns[i] = warehouse.Column{Name: t.Name(), Type: strings.ToLower(t.DatabaseTypeName())}
 		into[i] = &values[i]
 	}
@@ -47,7 +49,7 @@ func (s *service) Run(ctx context.Context, st warehouse.Statement, to warehouse.
 			return s.explain(ctx, err)
 		}
 		for i, v := range values {
-			if cells[i], err = s.cell(columns[i].Type, v); err != nil {
+			if cells[i], err = s.cell(columns[i].Type, kinds[i], v); err != nil {
 				return err
 			}
 		}
@@ -71,7 +73,7 @@ func release(ctx context.Context, conn *sql.Conn) {
 }
 
 // cell returns a value as warehouse.Sink takes it. Numbers stay exact: money and decimals come as texts.
-func (s *service) cell(typ string, v any) (any, error) {
+func (s *service) cell(typ, kind string, v any) (any, error) {
 	switch v := v.(type) {
 	case int64, float64, bool:
 		if typ == "sql_variant" {
@@ -86,14 +88,14 @@ func (s *service) cell(typ string, v any) (any, error) {
 		if len(v) >= s.longest {
 			return nil, source.Limitf("A value is longer than a cell may be. Select a part of it.")
 		}
-		return bytesOf(typ, v)
+		return bytesOf(typ, kind, v)
 	}
 	return nil, nil
 }
 
 // bytesOf returns a value that the driver leaves as bytes.
-func bytesOf(typ string, v []byte) (any, error) {
-	switch kindOf(typ) {
+func bytesOf(typ, kind string, v []byte) (any, error) {
+	switch kind {
 	case footnote.KindDecimal:
 		return string(v), nil
 	case footnote.KindBlob:
