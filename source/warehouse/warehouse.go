@@ -74,8 +74,8 @@ type Statement struct {
 }
 
 // Sink takes a result. Columns is called once, before the first row. The cells of a row are nil, a string, or the JSON
-// of a value; if they are of the column's kind already, they may be an int64, a float64 or a bool. Row does not keep the
-// slice.
+// of a value; if they are of the column's kind already, they may be an int64, a float64 or a bool. Row does not keep
+// the slice.
 type Sink struct {
 	Columns func([]Column)
 	Row     func(cells []any) error
