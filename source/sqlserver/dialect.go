@@ -64,7 +64,7 @@ var rules = &grammar.Dialect{
 	TableFunctions: wordlist.Set("openjson string_split generate_series"),
 	Transact: &grammar.Transact{
 		Unknown: wordlist.Set(`explain materialized prewhere qualify minus lateral final sample using natural semi anti
-			any asof array global paste rlike ilike regexp xor div mod struct interval filter nulls ordinality fill
+			any asof array global paste rlike ilike regexp xor div mod struct interval filter ordinality fill
 			totals replace exclude rename placing overflow similar match_condition
 			:: : => -> ->> == <=> << ~* !~ !~* !`),
 		Reserved: wordlist.Set(`backup begin break browse bulk checkpoint close commit continue current_user dbcc
@@ -98,7 +98,6 @@ var rules = &grammar.Dialect{
 	Advice: wordlist.Map(`
 		using: USING is not known here. Write JOIN … ON.
 		filter: FILTER is not known here. Write SUM(CASE WHEN … THEN … END).
-		nulls: NULLS FIRST and NULLS LAST are not known here. NULL sorts before all other values.
 		interval: INTERVAL is not known here. Write DATEADD(day, -90, x).
 		option: OPTION is not allowed, but for MAXRECURSION and RECOMPILE.
 		exec: EXEC is not allowed: a query must not run procedures.

@@ -110,6 +110,54 @@ SELECT SUM(total) OVER w AS s FROM orders WINDOW w AS (PARTITION BY customer_id)
 SELECT name FROM customers WHERE CONTAINS(name, 'x') OR FREETEXT(name, 'y')
 SELECT name FROM customers WHERE (country = 'DE' AND (city = 'Berlin' OR city = 'Bonn')) OR country IS NULL
 SELECT cohort, COUNT(*) FROM (SELECT customer_id, MIN(DATEFROMPARTS(YEAR(placed), MONTH(placed), 1)) AS cohort FROM orders GROUP BY customer_id) AS first GROUP BY cohort
+SELECT CAST(YEAR(o.placed) AS varchar(4)) + '-' + RIGHT('0' + CAST(MONTH(o.placed) AS varchar(2)), 2) AS ym, SUM(o.total) FROM orders o GROUP BY CAST(YEAR(o.placed) AS varchar(4)) + '-' + RIGHT('0' + CAST(MONTH(o.placed) AS varchar(2)), 2)
+SELECT FORMAT(SUM(total), 'C', 'en-US') FROM orders
+SELECT DATENAME(MONTH, placed) + ' ' + DATENAME(YEAR, placed) FROM orders WHERE DATEDIFF(DAY, placed, GETDATE()) <= 30
+SELECT name FROM customers ORDER BY CASE WHEN country = 'DE' THEN 0 ELSE 1 END, name
+SELECT TOP(1) id, COUNT(*) OVER() AS n FROM orders
+SELECT id % 2, ISNULL(SUM(total), 0) FROM orders GROUP BY id % 2
+SELECT t.[Name], t.[Count] FROM (SELECT country AS [Name], COUNT(*) AS [Count] FROM customers GROUP BY country) t
+SELECT o.id, v.k, v.val FROM orders o CROSS APPLY (VALUES ('total', o.total), ('tax', o.tax)) v(k, val)
+SELECT id, (SELECT MAX(v) FROM (VALUES (q1), (q2), (q3)) AS value(v)) AS best FROM products
+SELECT DATEADD(wk, DATEDIFF(wk, 0, placed), 0) AS week, COUNT(*) FROM orders GROUP BY DATEADD(wk, DATEDIFF(wk, 0, placed), 0)
+SELECT LOWER(CONVERT(varchar(32), HASHBYTES('MD5', name), 2)) FROM customers
+SELECT placed, LAST_VALUE(total) IGNORE NULLS OVER (ORDER BY placed) FROM orders
+SELECT CAST(CAST(placed AS date) AS datetime), DATEPART(ISO_WEEK, placed) FROM orders
+SELECT SUM(1), GETDATE() - 30, 1.0 * SUM(CASE WHEN total > 5 THEN 1 ELSE 0 END) / COUNT(*) FROM orders
+SELECT * FROM customers WHERE name LIKE '[A-C]%'
+SELECT c.id, c.name, SUM(o.total) FROM customers c RIGHT JOIN orders o ON o.customer_id = c.id GROUP BY c.id, c.name WITH CUBE
+SELECT AVG(total) FROM orders TABLESAMPLE (1 PERCENT)
+SELECT PERCENT_RANK() OVER(ORDER BY total), CUME_DIST() OVER(ORDER BY total) FROM orders
+SELECT COUNT(*) FROM orders WHERE CAST(placed AS time) BETWEEN '08:00' AND '17:00' AND placed >= DATEFROMPARTS(2024,1,1)
+SELECT TOP 5 name, (SELECT COUNT(*) FROM orders WHERE customer_id = c.id) AS n FROM customers c ORDER BY n DESC
+SELECT ROUND(CAST(SUM(total) AS float) / NULLIF(COUNT(DISTINCT customer_id), 0), 2) FROM orders
+SELECT IIF(SUM(total) IS NULL, 0, SUM(total)) FROM orders
+SELECT size = CASE WHEN total > 5 THEN 'a' ELSE 'b' END FROM orders
+SELECT GREATEST(a, b), LEAST(a, b) FROM products
+SELECT [order].id FROM orders AS [order]
+SELECT CONVERT(VARCHAR, placed, 23), STR(total, 10, 2) FROM orders
+SELECT MIN(placed) AS "First Order" FROM orders
+select top 100 percent * from (select country, count(*) as n from customers group by country) x order by 1
+SELECT COALESCE(CAST(total AS nvarchar), 'n/a') FROM orders
+SELECT SUBSTRING(email, CHARINDEX('@', email) + 1, LEN(email)) AS domain, COUNT(*) FROM customers GROUP BY SUBSTRING(email, CHARINDEX('@', email) + 1, LEN(email))
+SELECT a.customer_id FROM orders a JOIN orders b ON a.customer_id = b.customer_id AND b.placed = DATEADD(day, 1, a.placed)
+SELECT * FROM orders o INNER JOIN (customers c INNER JOIN sales.regions r ON r.id = c.region_id) ON c.id = o.customer_id
+SELECT STRING_AGG(CONVERT(NVARCHAR(max), ISNULL(name, 'N/A')), CHAR(13)) AS csv FROM customers
+SELECT DATEDIFF(SECOND, '1970-01-01', placed) FROM orders
+SELECT country, [2023], [2024] FROM (SELECT c.country, YEAR(o.placed) yr, o.total FROM orders o JOIN customers c ON c.id = o.customer_id) src PIVOT (SUM(total) FOR yr IN ([2023], [2024])) pvt ORDER BY country
+SELECT SUM(total) total, MAX(placed) last FROM orders HAVING COUNT(*) > 1
+WITH x AS (SELECT customer_id, placed, LAG(placed) OVER (PARTITION BY customer_id ORDER BY placed) prev FROM orders) SELECT AVG(CAST(DATEDIFF(day, prev, placed) AS float)) FROM x WHERE prev IS NOT NULL
+SELECT name FROM customers WHERE LEN(REPLACE(name, ' ', '')) > 5 AND ASCII(name) BETWEEN 65 AND 90
+SELECT EOMONTH(GETDATE(), -1), DATEADD(day, 1, EOMONTH(GETDATE(), -1)), DAY(EOMONTH(GETDATE()))
+SELECT customer_id, SUM(IIF(status = 'open', total, 0)) open_total, SUM(IIF(status = 'paid', total, 0)) paid FROM orders GROUP BY customer_id
+SELECT AVG(total) mean, (SELECT DISTINCT PERCENTILE_DISC(0.5) WITHIN GROUP (ORDER BY total) OVER () FROM orders) med FROM orders
+SELECT * FROM orders WHERE status IN (N'paid', N'shipped') AND YEAR(placed) = YEAR(GETDATE()) - 1
+SELECT id, total, SUM(total) OVER (PARTITION BY customer_id ORDER BY placed ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS running FROM orders
+SELECT CASE GROUPING(country) WHEN 1 THEN 'All' ELSE country END, COUNT(*) FROM customers GROUP BY ROLLUP(country)
+SELECT COUNT(*) AS [count], AVG(1.0 * quantity) [avg] FROM order_items
+SELECT name, email FROM customers WHERE email IS NULL OR email = '' UNION ALL SELECT name, NULL FROM employees ORDER BY name OFFSET 10 ROWS FETCH NEXT 10 ROWS ONLY
+SELECT TOP 10 p.name, SUM(i.quantity) AS sold FROM products AS p LEFT JOIN order_items AS i ON i.product_id = p.id GROUP BY p.name ORDER BY sold DESC, p.name ASC
+SELECT CHARINDEX(' ', name), PARSENAME(REPLACE(name, ' ', '.'), 1), REVERSE(name), UNICODE(name), NCHAR(8364), SPACE(2) FROM customers
 SELECT l_returnflag, l_linestatus, SUM(l_quantity) AS sum_qty, SUM(l_extendedprice * (1 - l_discount) * (1 + l_tax)) AS sum_charge, AVG(l_discount), COUNT(*) FROM lineitem WHERE l_shipdate <= DATEADD(dd, -90, CAST('1998-12-01' AS date)) GROUP BY l_returnflag, l_linestatus ORDER BY l_returnflag, l_linestatus
 SELECT TOP 100 s_acctbal, s_name, n_name, p_partkey FROM part, supplier, partsupp, nation, region WHERE p_partkey = ps_partkey AND s_suppkey = ps_suppkey AND p_size = 15 AND p_type LIKE '%BRASS' AND s_nationkey = n_nationkey AND n_regionkey = r_regionkey AND r_name = 'EUROPE' AND ps_supplycost = (SELECT MIN(ps_supplycost) FROM partsupp, supplier, nation, region WHERE p_partkey = ps_partkey AND s_suppkey = ps_suppkey AND s_nationkey = n_nationkey AND n_regionkey = r_regionkey AND r_name = 'EUROPE') ORDER BY s_acctbal DESC, n_name, s_name, p_partkey
 SELECT TOP 10 l_orderkey, SUM(l_extendedprice * (1 - l_discount)) AS revenue, o_orderdate, o_shippriority FROM customer, orders, lineitem WHERE c_mktsegment = 'BUILDING' AND c_custkey = o_custkey AND l_orderkey = o_orderkey AND o_orderdate < '1995-03-15' AND l_shipdate > '1995-03-15' GROUP BY l_orderkey, o_orderdate, o_shippriority ORDER BY revenue DESC, o_orderdate
