@@ -45,8 +45,11 @@ var banned = map[string][]string{
 	"/source/s3":                 {"/agent", "/store", "/source/sqlite", "/source/postgres", "testing"},
 	"/source/warehouse":          {"/agent", "/store", "/source/sqlite", "/source/duckdb", "database/sql"},
 	"/source/warehouse/grammar":  {"/agent", "/store", "/source/child", "net/http", "database/sql", "testing"},
-	"/source/mysql/grammar":      {"/agent", "/store", "/source/child", "net/http", "database/sql", "testing"},
-	"/source/catalog":            {"/agent", "/store", "/source/sqlite", "/source/duckdb", "net/http"},
+	"/source/sqlserver": {
+		"/agent", "/store", "/source/sqlite", "/source/duckdb", "testing", "github.com/Azure", "github.com/jcmturner",
+	},
+	"/source/mysql/grammar": {"/agent", "/store", "/source/child", "net/http", "database/sql", "testing"},
+	"/source/catalog":       {"/agent", "/store", "/source/sqlite", "/source/duckdb", "net/http"},
 	"/internal/telemetry": {
 		"/store", "/source", "/model/", "/tool/", "/protocol", "/httpapi", "testing", "google.golang.org/grpc",
 	},

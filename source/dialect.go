@@ -47,6 +47,8 @@ type Dialect struct {
 	ElapsedTime  Expr // the same for timestamps; default Elapsed
 	CalendarDays Expr // whole days from the time x to the time y; without it, profiles do not show them
 
+	Mean  Expr // the mean of x, with a fraction even if x is an integer; default AVG
+	Truth Expr // the condition that x, a truth value, is true; default x itself
 	// Median and StdDev are aggregates of x. Without them, they are computed from simpler ones.
 	Median, StdDev Expr
 	// Materialized says that WITH … AS MATERIALIZED computes a query once.
@@ -95,6 +97,8 @@ func NewDialect(d Dialect) *Dialect {
 		{&d.Date, "CAST({x} AS DATE)"},
 		{&d.Timestamp, "CAST({x} AS TIMESTAMP)"},
 		{&d.ElapsedTime, d.Elapsed},
+		{&d.Mean, "AVG({x})"},
+		{&d.Truth, "{x}"},
 		{&d.Fold, "lower({x})"},
 		{&d.Position, "position({y} IN {x})"},
 		{&d.Greatest, "greatest({x}, {y})"},

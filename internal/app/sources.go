@@ -32,6 +32,7 @@ import (
 	"github.com/footnotehq/footnote/source/s3"
 	"github.com/footnotehq/footnote/source/snowflake"
 	"github.com/footnotehq/footnote/source/sqlite"
+	"github.com/footnotehq/footnote/source/sqlserver"
 	"github.com/footnotehq/footnote/source/trino"
 	"github.com/footnotehq/footnote/tool/workspace"
 )
@@ -41,6 +42,7 @@ func Databases() engines.List {
 	return engines.List{
 		sqlite.Engine(), duckdb.Engine(), postgres.Engine(relatives.Open), mysql.Engine(), s3.Engine(),
 		clickhouse.Engine(), bigquery.Engine(), snowflake.Engine(), databricks.Engine(), trino.Engine(),
+		sqlserver.Engine(),
 	}
 }
 

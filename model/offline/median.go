@@ -32,7 +32,8 @@ func (w *sqlWriter) middleOfRows() string {
 		if len(w.pl.measures) == 1 {
 			where = append(where, inner+" IS NOT NULL")
 		}
-		sel = append(sel, "ROW_NUMBER() OVER ("+strings.TrimSpace(over+" ORDER BY "+inner+" IS NULL, "+inner)+") AS "+k,
+		order := " ORDER BY CASE WHEN " + inner + " IS NULL THEN 1 ELSE 0 END, " + inner
+		sel = append(sel, "ROW_NUMBER() OVER ("+strings.TrimSpace(over+order)+") AS "+k,
 			"COUNT("+inner+") OVER ("+over+") AS "+n)
 		outer = append(outer, "AVG(CASE WHEN "+w.middle(k, n)+" THEN "+v+" END) AS "+q(m.as))
 	}
@@ -59,6 +60,9 @@ func (w *sqlWriter) parts(m measure) (inner, agg string) {
 		return "1", "COUNT(%s)"
 	case m.agg == aggDistinct:
 		return w.value(m), "COUNT(DISTINCT %s)"
+	}
+	if m.agg == aggAvg {
+		return w.value(m), w.dialect.Mean.Of("%s")
 	}
 	return w.value(m), strings.ToUpper(m.agg) + "(%s)"
 }

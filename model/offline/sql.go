@@ -97,9 +97,9 @@ func (w *sqlWriter) condition(f filter) string {
 		case f.col.intBool:
 			return s + " = 1"
 		case f.not:
-			return "NOT " + s
+			return "NOT " + w.dialect.Truth.Of(s)
 		}
-		return s
+		return w.dialect.Truth.Of(s)
 	case opCompare:
 		s = w.col(f.col) + f.comparison()
 	case opPeriod:

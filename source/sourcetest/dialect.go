@@ -65,6 +65,8 @@ func RunDialect(t *testing.T, src source.Source) {
 			check(what, e.Of("x")+from, map[string]string{"Median": "2", "StdDev": "1.80"}[what])
 		}
 	}
+	check("Mean", d.Mean.Of("x")+" FROM (SELECT 2 AS x UNION ALL SELECT 3) AS n", "2.5")
+	truth("Truth", d.Truth.Of("true"), "yes")
 	if d.Materialized {
 		check("Materialized", "x FROM (WITH m AS MATERIALIZED (SELECT 7 AS x) SELECT x FROM m) AS a", "7")
 	}

@@ -30,6 +30,10 @@ func text(c any) (s string, ok bool) {
 
 // cell returns a value of a database as a cell. Numbers stay exact: they are never read as floats first.
 func cell(kind string, c any) any {
+	switch c.(type) {
+	case int64, float64, bool:
+		return c
+	}
 	s, ok := text(c)
 	if !ok {
 		return nil

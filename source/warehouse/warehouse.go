@@ -1,6 +1,6 @@
-// Package warehouse implements a source over a database that runs statements over HTTP. A folder for each database says
-// how a statement is submitted, read and stopped there, and what its SQL is; this package does the rest: the gate, the
-// catalog, the limits and the cells.
+// Package warehouse implements a source over a database that runs statements over HTTP, or through a driver. A folder
+// for each database says how a statement is submitted, read and stopped there, and what its SQL is; this package does
+// the rest: the gate, the catalog, the limits and the cells.
 //
 // Several layers ensure that such a source never writes. The gate, package grammar, lets one reading statement through
 // and writes it anew. Its tables must be in the catalog, and its functions among the harmless ones. Each database adds
@@ -74,7 +74,8 @@ type Statement struct {
 }
 
 // Sink takes a result. Columns is called once, before the first row. The cells of a row are nil, a string, or the JSON
-// of a value.
+// of a value; if they are of the column's kind already, they may be an int64, a float64 or a bool. Row does not keep
+// the slice.
 type Sink struct {
 	Columns func([]Column)
 	Row     func(cells []any) error

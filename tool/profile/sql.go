@@ -29,13 +29,13 @@ func (at place) statsSQL() string {
 			", count(CASE WHEN length(x) = 0 THEN 1 END)" + at.as("empty") +
 			", min(length(x))" + at.as("min_length") +
 			", max(length(x))" + at.as("max_length") +
-			", avg(length(x))" + at.as("mean_length") + " FROM v"
+			", " + at.dialect.Mean.Of("length(x)") + at.as("mean_length") + " FROM v"
 	case temporal(kind):
 		return v + " " + count + distinct + ends + at.days() + " FROM v"
 	case kind == footnote.KindBoolean:
 		return v + " " + count +
-			", count(CASE WHEN x THEN 1 END)" + at.as("true") +
-			", count(CASE WHEN NOT x THEN 1 END)" + at.as("false") + " FROM v"
+			", count(CASE WHEN " + at.dialect.Truth.Of("x") + " THEN 1 END)" + at.as("true") +
+			", count(CASE WHEN NOT " + at.dialect.Truth.Of("x") + " THEN 1 END)" + at.as("false") + " FROM v"
 	case kind == footnote.KindUnknown || kind == footnote.KindTime:
 		return v + " " + count + distinct + ends + " FROM v"
 	default: // JSON and blobs have no useful order
@@ -54,9 +54,9 @@ func (at place) numericSQL(v string) string {
 	var b strings.Builder
 	b.WriteString(v)
 	b.WriteString(", n AS (SELECT x FROM v WHERE " + only + ")")
-	b.WriteString(", a AS (SELECT avg(x) AS mean FROM n)")
-	median := "(SELECT avg(x) FROM (SELECT x, row_number() OVER (ORDER BY x) AS i, count(*) OVER () AS c FROM n) AS " +
-		"o WHERE 2 * i BETWEEN c AND c + 2)"
+	b.WriteString(", a AS (SELECT " + at.dialect.Mean.Of("x") + " AS mean FROM n)")
+	median := "(SELECT " + at.dialect.Mean.Of("x") + " FROM (SELECT x, row_number() OVER (ORDER BY x) AS i, " +
+		"count(*) OVER () AS c FROM n) AS o WHERE 2 * i BETWEEN c AND c + 2)"
 	if at.dialect.Median != "" {
 		median = "(SELECT " + at.dialect.Median.Of("x") + " FROM n)"
 	}

@@ -28,6 +28,10 @@ func (p *parser) operator() bool {
 	for p.err == nil {
 		t := p.peek()
 		switch {
+		case t.kind == sign && t.value == "||" && p.d.Transact != nil: // which not every version knows
+			p.next()
+			p.emit("+")
+			return true
 		case t.kind == sign && operatorSigns[t.value]:
 			return p.sign(t.value)
 		case p.choose("and", "or", "xor", "div", "mod", "between", "escape"):
@@ -48,7 +52,7 @@ func (p *parser) operator() bool {
 				return true
 			}
 		case p.take("collate"):
-			p.name()
+			p.collation()
 		default:
 			return false
 		}
@@ -138,6 +142,9 @@ func (p *parser) field() {
 		return
 	}
 	written, value := p.member()
+	if p.method(value) {
+		return
+	}
 	p.badColumn(value)
 	p.emit(written)
 	if p.isSign("(") {
@@ -219,6 +226,7 @@ func (p *parser) keyword() {
 		} else {
 			p.brackets()
 		}
+	case p.transactKeyword():
 	case typedLiterals[t.low] && p.ahead(1).kind == text:
 		p.emit(strings.ToUpper(t.low))
 		p.next()
@@ -235,8 +243,8 @@ func (p *parser) keyword() {
 
 // path reads a column, perhaps with its table, or the call of a function.
 func (p *parser) path() {
-	begin := p.identifier
-	if p.peek().kind == word && p.signAt(1, ".") {
+	begin, first := p.identifier, p.peek()
+	if first.kind == word && p.signAt(1, ".") {
 		begin = p.member // what a dot follows is a name
 	}
 	written, value := begin()
@@ -248,6 +256,10 @@ func (p *parser) path() {
 	}
 	if p.isSign("(") {
 		p.call(strings.Join(path, "."), strings.Join(low, "."))
+		return
+	}
+	if c, ok := p.x.Constants[first.low]; ok && len(path) == 1 && first.kind == word {
+		p.emit(c)
 		return
 	}
 	if len(path) > 2 && p.Cut {
@@ -319,8 +331,8 @@ func (p *parser) cast() {
 // typeName reads a type: Array(Nullable(Decimal(18, 2))), ARRAY<STRUCT<a INT64>>, TIMESTAMP(3) WITH TIME ZONE, ….
 func (p *parser) typeName() {
 	p.deeper(func() {
-		written, _ := p.member()
-		p.emit(written)
+		written, value := p.member()
+		p.emit(p.typed(written, value))
 		_ = p.choose("precision", "varying")
 		for _, b := range []string{"()", "<>"} {
 			if p.sign(b[:1]) {
@@ -364,7 +376,11 @@ func (p *parser) harmless(function string) {
 // call reads the call of a function behind its name.
 func (p *parser) call(written, value string) {
 	p.harmless(value)
-	p.emit(written)
+	p.emit(p.called(written, value))
+	if p.x.PartFunctions[source.Lower(value)] {
+		p.dateFunction()
+		return
+	}
 	p.deeper(p.arguments)
 	if p.isSign("(") { // quantile(0.5)(x)
 		p.deeper(p.arguments)

@@ -12,6 +12,7 @@
 package grammar
 
 import (
+	"cmp"
 	"errors"
 	"math"
 	"slices"
@@ -24,7 +25,7 @@ import (
 
 // Dialect is how a database's SQL differs from the others.
 type Dialect struct {
-	NameQuote    byte   // encloses the names that are written: " or `
+	NameQuote    byte   // encloses the names that are written: ", ` or [
 	StringQuotes string // what may enclose a string: ' or '"; the other quotes enclose names
 	Backslash    bool   // a backslash escapes in strings
 	Escapes      string // which of \x27, \u0027 and \U00000027 a string may have: x, u and U
@@ -41,6 +42,7 @@ type Dialect struct {
 	TableFunctions map[string]bool
 	BadColumns     map[string]bool // names that do something when they are read like columns
 	Advice         map[string]string
+	Transact       *Transact // for T-SQL
 }
 
 // Options say what a statement may read.
@@ -75,7 +77,10 @@ func (d *Dialect) Read(statement string, o Options) (Statement, error) {
 	if err != nil {
 		return Statement{}, err
 	}
-	p := &parser{d: d, Options: o, text: statement, tokens: tokens, used: map[int]bool{}}
+	p := &parser{d: d, x: d.transact(), Options: o, text: statement, tokens: tokens, used: map[int]bool{}}
+	for d.Transact != nil && p.isSign(";") { // habit puts it before WITH
+		p.next()
+	}
 	explain := p.take("explain")
 	if explain && o.Cut {
 		p.refuse("Some columns are hidden here, so plans are not available. Use SELECT.")
@@ -100,10 +105,18 @@ func (d *Dialect) Read(statement string, o Options) (Statement, error) {
 }
 
 // Quote returns a name in quotes.
-func (d *Dialect) Quote(name string) string { return string(d.NameQuote) + name + string(d.NameQuote) }
+func (d *Dialect) Quote(name string) string {
+	if d.NameQuote == '[' {
+		return "[" + strings.ReplaceAll(name, "]", "]]") + "]"
+	}
+	return string(d.NameQuote) + name + string(d.NameQuote)
+}
 
 // String returns a string literal.
 func (d *Dialect) String(s string) string {
+	if d.Transact != nil {
+		return transactString(s)
+	}
 	if !d.Backslash {
 		return "'" + strings.ReplaceAll(s, "'", "''") + "'"
 	}
@@ -118,6 +131,7 @@ const (
 // parser reads phrases and writes them to out. After an error, all tokens are at their end.
 type parser struct {
 	d *Dialect
+	x *Transact // of d, or an empty one
 	Options
 	text   string
 	tokens []token
@@ -134,6 +148,7 @@ type parser struct {
 	aliases  []string     // of the tables of a FROM, in lower case
 	commons  []common     // the common table expressions that are visible, the innermost last
 	renamed  int
+	topAt    int // where TOP goes in the select that was read last; -1 if it has one, 0 if it is no single select
 }
 
 // common is the name of a common table expression.
@@ -190,7 +205,7 @@ func (p *parser) unexpected() {
 // isWord reports whether the next tokens are these keywords.
 func (p *parser) isWord(words ...string) bool {
 	for i, w := range words {
-		if t := p.ahead(i); t.kind != word || t.low != w {
+		if t := p.ahead(i); t.kind != word || t.low != w || p.x.Unknown[w] {
 			return false
 		}
 	}
@@ -200,7 +215,7 @@ func (p *parser) isWord(words ...string) bool {
 // oneOf reports whether the next token is one of these keywords.
 func (p *parser) oneOf(words ...string) bool {
 	t := p.peek()
-	return p.err == nil && t.kind == word && slices.Contains(words, t.low)
+	return p.err == nil && t.kind == word && slices.Contains(words, t.low) && !p.x.Unknown[t.low]
 }
 
 // take reads and writes these keywords if they come next.
@@ -229,7 +244,7 @@ func (p *parser) isSign(s string) bool { return p.signAt(0, s) }
 
 func (p *parser) signAt(i int, s string) bool {
 	t := p.ahead(i)
-	return p.err == nil && t.kind == sign && t.value == s
+	return p.err == nil && t.kind == sign && t.value == s && !p.x.Unknown[s]
 }
 
 // sign reads and writes a sign if it comes next.
@@ -297,7 +312,7 @@ func (p *parser) try(phrase func()) bool {
 // isName reports whether a later token is a name.
 func (p *parser) isName(i int) bool {
 	t := p.ahead(i)
-	return t.kind == name || t.kind == word && !reserved[t.low]
+	return t.kind == name || t.kind == word && !reserved[t.low] && !p.x.Reserved[t.low]
 }
 
 // identifier reads a name, and returns it as it is written.
@@ -314,6 +329,9 @@ func (p *parser) member() (written, value string) {
 	switch t := p.peek(); t.kind {
 	case word:
 		p.next()
+		if p.d.Transact != nil {
+			return p.d.Quote(t.value), t.value
+		}
 		return t.value, t.value
 	case name:
 		p.next()
@@ -334,7 +352,14 @@ func (p *parser) alias() bool {
 	switch t := p.ahead(1); {
 	case as && t.kind == text:
 		p.need("as")
-		return p.literal()
+		if p.d.Transact == nil {
+			return p.literal()
+		}
+		p.emit(p.d.Quote(p.next().value))
+		return true
+	case p.textAlias(0) && !as:
+		p.emit("AS", p.d.Quote(p.next().value))
+		return true
 	case as && (t.kind == name || t.kind == word):
 		p.next()
 	case as || !p.isName(0) || notAlias[p.peek().low] || p.isWord("at", "time"):
@@ -383,7 +408,8 @@ func (p *parser) argument(t token) {
 	case nil:
 		p.emit("NULL")
 	case bool:
-		p.emit(strings.ToUpper(strconv.FormatBool(v)))
+		s := strconv.FormatBool(v)
+		p.emit(cmp.Or(p.x.Constants[s], strings.ToUpper(s)))
 	case int64:
 		s := strconv.FormatInt(v, 10)
 		if v < 0 {

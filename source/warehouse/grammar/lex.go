@@ -113,13 +113,15 @@ func (l *lexer) next() error {
 	switch {
 	case l.opens(c):
 		return l.quoted(text, c, l.d.mode())
-	case c|0x20 == 'r' && l.d.RawStrings && l.opens(after):
+	case l.prefix(c) && l.opens(after):
 		l.at++
 		return l.quoted(text, after, rawText)
 	case l.d.Bytes != 0 && c|0x20 == l.d.Bytes && l.opens(after):
 		return l.bytes(after)
 	case c == '"' || c == '`':
 		return l.quoted(name, c, plainText)
+	case c == '[' && l.d.NameQuote == '[':
+		return l.quoted(name, ']', plainText)
 	case c == '$' && isDigit(after):
 		l.at++
 		l.skip(isDigit)
@@ -159,6 +161,11 @@ func (l *lexer) bytes(quote byte) error {
 		rest = after
 	}
 	return nil
+}
+
+// prefix reports whether a letter may come before a string: r'…', or N'…' in T-SQL.
+func (l *lexer) prefix(c byte) bool {
+	return c|0x20 == 'r' && l.d.RawStrings || c|0x20 == 'n' && l.d.Transact != nil
 }
 
 // afterName reports whether a name or a closing bracket ends right here, so that a dot continues it.

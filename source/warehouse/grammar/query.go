@@ -11,10 +11,20 @@ func (p *parser) query() {
 	p.deeper(func() {
 		commons := len(p.commons)
 		p.with()
-		for more := true; more; more = p.setOperator() {
+		for single := true; single || p.setOperator(); single = false {
 			p.operandQuery()
+			if !single {
+				p.topAt = 0
+			}
+			at, ordered := p.topAt, p.isWord("order", "by")
 			p.orderBy()
+			if p.d.Transact != nil {
+				p.rowLimit(at, ordered)
+			}
 			p.limits()
+			if p.d.Transact != nil {
+				p.transactEnd()
+			}
 		}
 		if p.err == nil {
 			p.commons = p.commons[:commons]
@@ -48,7 +58,7 @@ func (p *parser) with() {
 	if !p.take("with") {
 		return
 	}
-	recursive := p.take("recursive")
+	recursive := p.d.Transact != nil && p.skip("recursive") || p.take("recursive")
 	p.list(func() {
 		if !p.try(func() { p.common(recursive) }) {
 			p.expression()
@@ -97,6 +107,7 @@ func (p *parser) operandQuery() {
 	switch {
 	case p.isSign("("):
 		p.inBrackets(p.query)
+		p.topAt = 0
 	case p.oneOf("select", "from"):
 		p.selection()
 	case p.take("values"):
@@ -118,8 +129,11 @@ func (p *parser) selection() {
 	if p.choose("all", "distinct") && p.take("on") {
 		p.brackets()
 	}
+	at := len(p.out)
+	defer func() { p.topAt = at }()
 	if p.take("top") {
-		p.literal()
+		p.top()
+		at = -1
 	}
 	if p.isWord("as") && (p.ahead(1).low == "struct" || p.ahead(1).low == "value") {
 		p.take("as")
@@ -327,7 +341,11 @@ func (p *parser) joined() {
 // join reads a join with its condition, if one comes next.
 func (p *parser) join() bool {
 	n := 0
-	for t := p.ahead(n); t.kind == word && joinWords[t.low]; t = p.ahead(n) {
+	if p.d.Transact != nil && (p.take("cross", "apply") || p.take("outer", "apply")) {
+		p.factor()
+		return true
+	}
+	for t := p.ahead(n); t.kind == word && joinWords[t.low] && !p.x.Unknown[t.low]; t = p.ahead(n) {
 		n++
 	}
 	if t := p.ahead(n); t.kind != word || t.low != "join" {
@@ -421,6 +439,7 @@ func (p *parser) tableAlias() bool {
 func (p *parser) modifiers() {
 	for p.err == nil {
 		switch {
+		case p.hints():
 		case p.take("final"), p.take("with", "ordinality"):
 			p.tableAlias()
 		case p.take("with", "offset"):
@@ -462,11 +481,13 @@ func (p *parser) sample() {
 // tableFunction reads a call of a function that returns rows.
 func (p *parser) tableFunction() {
 	written, value := p.identifier()
-	if low := strings.ToLower(value); p.err == nil && !p.d.TableFunctions[low] {
+	low := strings.ToLower(value)
+	if p.err == nil && (!p.d.TableFunctions[low] || p.d.Transact != nil && p.Routines[low]) {
 		p.refuse("The function %.60s is not allowed in FROM: it is not among the harmless ones.", value)
 	}
-	p.emit(written)
+	p.emit(p.called(written, value))
 	p.arguments()
+	p.columnsOfJSON(low)
 }
 
 // table reads a table, a view or a common table expression.

@@ -7,7 +7,7 @@ all: SELECT left(name, 3) AS begins, right(name, 2) AS ends, replace(name, 'a', 
 all: SELECT region, sum(total) AS t FROM orders GROUP BY GROUPING SETS ((region), CUBE (region, day), ())
 all: SELECT id FROM orders UNION DISTINCT SELECT id FROM returns EXCEPT DISTINCT SELECT id FROM tests ORDER BY 1
 all: SELECT * FROM orders AS o WHERE EXISTS (SELECT 1 FROM returns AS r WHERE r.id = o.id) AND o.total = (SELECT max(total) FROM orders)
-all: SELECT cast(day AS date) AS d, extract(year FROM day) AS y FROM orders WHERE day >= DATE '2026-01-01' AND day < DATE '2026-01-01' + INTERVAL '1' DAY
+clickhouse bigquery snowflake databricks trino: SELECT cast(day AS date) AS d, extract(year FROM day) AS y FROM orders WHERE day >= DATE '2026-01-01' AND day < DATE '2026-01-01' + INTERVAL '1' DAY
 all: WITH RECURSIVE steps AS (SELECT 1 AS n UNION ALL SELECT n + 1 FROM steps WHERE n < 10) SELECT n FROM steps
 bigquery snowflake databricks: SELECT customer, total FROM orders QUALIFY row_number() OVER (PARTITION BY customer ORDER BY total DESC) = 1
 bigquery snowflake databricks clickhouse: SELECT id, total, FROM orders GROUP BY ALL

@@ -24,6 +24,9 @@ type Suite struct {
 	Database warehouse.Database
 	// Protocol answers requests with a fake.
 	Protocol func(f *Fake) http.Handler
+	// Listen starts a server that answers with a fake, in the place of Protocol, for a database that does not speak
+	// HTTP. It returns the server's host and port.
+	Listen func(t *testing.T, f *Fake) string
 	// Open opens a source over the server at a URL. Secret is in its address or key, and must be in no message.
 	Open   func(ctx context.Context, url string, h source.Hiding) (source.Source, error)
 	Secret string
@@ -49,6 +52,9 @@ func (s Suite) Run(t *testing.T) {
 // serve starts an imitation, and returns its fake and URL.
 func (s Suite) serve(t *testing.T) (*Fake, string) {
 	f := &Fake{t: t, db: s.Database}
+	if s.Listen != nil {
+		return f, s.Listen(t, f)
+	}
 	protocol := s.Protocol(f)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
@@ -223,7 +229,7 @@ func (s Suite) hidden(t *testing.T) {
 	for _, sql := range []string{
 		"SELECT * FROM orders", "SELECT o.* FROM orders AS o",
 		"WITH orders_ AS (SELECT * FROM orders) SELECT * FROM orders_",
-		"SELECT id FROM customers AS c JOIN orders USING (id)", "SELECT orders FROM orders",
+		"SELECT c.id FROM customers AS c JOIN orders AS o ON o.id = c.id", "SELECT orders FROM orders",
 	} {
 		outcome, _, err := sourcetest.Outcome(t.Context(), src, sql, source.Limits{})
 		sent := f.last()
@@ -313,23 +319,24 @@ func (s Suite) faults(t *testing.T) {
 	check("no server", err, footnote.DatabaseUnavailable)
 	_, err = s.Open(t.Context(), "http://db.example.org:1", nil)
 	check("no encryption", err, footnote.InvalidRequest)
+	f, url := s.serve(t)
+	src := s.open(t, url, nil)
+	_, _, err = source.Collect(t.Context(), src, source.Query{SQL: "SELECT 'wrong' FROM " + s.table("revenue")})
+	if bad, ok := errors.AsType[*source.Error](err); !ok || bad.Kind != source.Failed {
+		t.Errorf("a wrong statement: %v", err)
+	}
+	if s.Listen != nil {
+		return
+	}
 	var visited atomic.Bool
 	other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { visited.Store(true) }))
 	defer other.Close()
-	f, url := s.serve(t)
 	f.set(func() { f.elsewhere = other.URL })
 	_, err = s.Open(t.Context(), url, nil)
 	check("a redirect", err, footnote.DatabaseUnavailable)
 	if visited.Load() {
 		t.Error("a redirect to another host was followed")
 	}
-	f, url = s.serve(t)
-	src := s.open(t, url, nil)
-	_, _, err = source.Collect(t.Context(), src, source.Query{SQL: "SELECT 'wrong' FROM " + s.table("revenue")})
-	if bad, ok := errors.AsType[*source.Error](err); !ok || bad.Kind != source.Failed {
-		t.Errorf("a wrong statement: %v", err)
-	}
-	f.set(func() { f.elsewhere = other.URL })
 	_, _, err = source.Collect(t.Context(), src, source.Query{SQL: "SELECT * FROM " + s.table("orders")})
 	check("a redirect later", err, footnote.DatabaseUnavailable)
 }
