@@ -113,7 +113,8 @@ func overheads(ctx context.Context, r *rig) error {
 				median(one[ours])-median(one[base]), limit, limit/4)
 			var many figures
 			many, err = read(everyOrder, 3+2*r.plan.rounds)
-			r.table.compare(fmt.Sprintf("a query of %d rows and the bare driver, %s", manyRows, m.name), "ms", many, 1.1, 1)
+			name := fmt.Sprintf("a query of %d rows and the bare driver, %s", manyRows, m.name)
+			r.table.compare(name, "ms", many, 1.1, 1)
 		}
 		if err := errors.Join(err, src.Close(), m.bare.Close()); err != nil {
 			return fmt.Errorf("%s: %w", m.name, err)

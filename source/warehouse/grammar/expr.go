@@ -220,12 +220,7 @@ func (p *parser) keyword() {
 		p.take("array")
 		p.array()
 	case (t.low == "array" || t.low == "struct") && p.signAt(1, "<"):
-		p.typeName()
-		if p.isSign("[") {
-			p.array()
-		} else {
-			p.brackets()
-		}
+		p.typedValue()
 	case p.transactKeyword():
 	case typedLiterals[t.low] && p.ahead(1).kind == text:
 		p.emit(strings.ToUpper(t.low))
@@ -238,6 +233,16 @@ func (p *parser) keyword() {
 		p.emit(written)
 	default:
 		p.path()
+	}
+}
+
+// typedValue reads ARRAY<INT64>[1, 2] or STRUCT<a INT64>(1).
+func (p *parser) typedValue() {
+	p.typeName()
+	if p.isSign("[") {
+		p.array()
+	} else {
+		p.brackets()
 	}
 }
 

@@ -127,6 +127,8 @@ func (l *lexer) next() error {
 		l.skip(isDigit)
 		l.add(argument, from, l.text[from+1:l.at])
 		return nil
+	case c == '0' && after|0x20 == 'x':
+		return l.hexadecimal()
 	case isDigit(c), c == '.' && isDigit(after) && !l.afterName():
 		return l.number()
 	case isNameByte(c):
@@ -268,15 +270,6 @@ func (l *lexer) escape(b *strings.Builder) error {
 
 func (l *lexer) number() error {
 	from := l.at
-	if rest := l.text[l.at:]; len(rest) > 2 && rest[0] == '0' && rest[1]|0x20 == 'x' {
-		l.at += 2
-		l.skip(isNameByte)
-		if _, err := strconv.ParseUint(l.text[from:l.at], 0, 64); err != nil {
-			return source.Refusef("This is not a number: %.40s", rest)
-		}
-		l.add(number, from, l.text[from:l.at])
-		return nil
-	}
 	l.skip(isDigitOrLine)
 	tuple := from > 0 && l.text[from-1] == '.' && l.afterSign(".") || l.project()
 	if !tuple && l.at < len(l.text) && l.text[l.at] == '.' {
@@ -299,6 +292,17 @@ func (l *lexer) number() error {
 		return source.Refusef("A name that begins with a digit must be in quotes: %.40s", l.text[from:])
 	}
 	l.add(number, from, strings.ReplaceAll(l.text[from:l.at], "_", "")) // of 1_000_000
+	return nil
+}
+
+// hexadecimal reads a number such as 0xff.
+func (l *lexer) hexadecimal() error {
+	from := l.at
+	l.skip(isNameByte)
+	if _, err := strconv.ParseUint(l.text[from:l.at], 0, 64); err != nil {
+		return source.Refusef("This is not a number: %.40s", l.text[from:])
+	}
+	l.add(number, from, l.text[from:l.at])
 	return nil
 }
 
