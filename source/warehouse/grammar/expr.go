@@ -216,11 +216,7 @@ func (p *parser) keyword() {
 		p.interval()
 	case called && (t.low == "cast" || t.low == "try_cast" || t.low == "safe_cast"):
 		p.cast()
-	case t.low == "array" && p.signAt(1, "["):
-		p.take("array")
-		p.array()
-	case (t.low == "array" || t.low == "struct") && p.signAt(1, "<"):
-		p.typedValue()
+	case p.typedValue():
 	case p.transactKeyword():
 	case typedLiterals[t.low] && p.ahead(1).kind == text:
 		p.emit(strings.ToUpper(t.low))
@@ -236,14 +232,24 @@ func (p *parser) keyword() {
 	}
 }
 
-// typedValue reads ARRAY<INT64>[1, 2] or STRUCT<a INT64>(1).
-func (p *parser) typedValue() {
-	p.typeName()
-	if p.isSign("[") {
+// typedValue reads ARRAY[1, 2], ARRAY<INT64>[1, 2] or STRUCT<a INT64>(1), if one comes next.
+func (p *parser) typedValue() bool {
+	t := p.peek()
+	switch {
+	case t.low == "array" && p.signAt(1, "["):
+		p.take("array")
 		p.array()
-	} else {
-		p.brackets()
+	case t.low != "array" && t.low != "struct" || !p.signAt(1, "<"):
+		return false
+	default:
+		p.typeName()
+		if p.isSign("[") {
+			p.array()
+		} else {
+			p.brackets()
+		}
 	}
+	return true
 }
 
 // path reads a column, perhaps with its table, or the call of a function.

@@ -132,15 +132,21 @@ func (l *lexer) next() error {
 	case isDigit(c), c == '.' && isDigit(after) && !l.afterName():
 		return l.number()
 	case isNameByte(c):
-		l.skip(isNameByte)
-		l.add(word, from, l.text[from:l.at])
-		if i := strings.IndexFunc(l.text[from:l.at], func(r rune) bool { return r > unicode.MaxASCII }); i >= 0 {
-			// Some servers take ſ for an S when they look for keywords.
-			return source.Refusef("A name with other letters than A to Z must be in quotes: %.40s", l.text[from:])
-		}
-		return nil
+		return l.word()
 	}
 	return l.sign()
+}
+
+// word reads a keyword, or a name without quotes.
+func (l *lexer) word() error {
+	from := l.at
+	l.skip(isNameByte)
+	l.add(word, from, l.text[from:l.at])
+	if i := strings.IndexFunc(l.text[from:l.at], func(r rune) bool { return r > unicode.MaxASCII }); i >= 0 {
+		// Some servers take ſ for an S when they look for keywords.
+		return source.Refusef("A name with other letters than A to Z must be in quotes: %.40s", l.text[from:])
+	}
+	return nil
 }
 
 // opens reports whether a character begins a string.
