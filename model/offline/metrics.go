@@ -3,6 +3,7 @@ package offline
 import (
 	"context"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/footnotehq/footnote"
@@ -26,19 +27,23 @@ var (
 	qualified    = regexp.MustCompile(`"?([\pL_][\pL\p{Nd}_$]*)"?\s*\.\s*"?[\pL_]`)
 )
 
-// addMetrics adds the metrics over one table, which their expressions name. Others, such as ratios, are not known here.
+// addMetrics adds the metrics over one table, which their expressions name. Questions that name others, such as ratios,
+// are declined.
 func (p *profile) addMetrics(metrics []Metric) {
 	for _, m := range metrics {
-		parts := oneAggregate.FindStringSubmatch(m.Expression)
-		if parts == nil || anyAggregate.MatchString(parts[2]) || !balanced(parts[2]) {
-			continue
-		}
-		t := p.tableOf(parts[2])
-		if t == nil {
-			continue
-		}
 		words := splitName(m.Name)
 		name := strings.Join(words, " ")
+		parts := oneAggregate.FindStringSubmatch(m.Expression)
+		var t *table
+		if parts != nil && !anyAggregate.MatchString(parts[2]) && balanced(parts[2]) {
+			t = p.tableOf(parts[2])
+		}
+		if t == nil {
+			if p.mentioned(m.Expression) && len(words) > 0 {
+				p.otherMetrics = append(append(p.otherMetrics, words), namesOf(m.Synonyms)...)
+			}
+			continue
+		}
 		if plainColumn.MatchString(parts[2]) && synonymous(name, "revenue") {
 			continue // the rules for money know it, also split by the lines of an order
 		}
@@ -52,6 +57,36 @@ func (p *profile) addMetrics(metrics []Metric) {
 			metric: strings.ToLower(parts[1]),
 		})
 	}
+}
+
+// mentioned reports whether an expression names a table of the source.
+func (p *profile) mentioned(expression string) bool {
+	return slices.ContainsFunc(qualified.FindAllStringSubmatch(expression, -1), func(q []string) bool {
+		return slices.ContainsFunc(p.tables, func(t *table) bool { return strings.EqualFold(t.name, q[1]) })
+	})
+}
+
+// inSchema reports whether a table or a column has a name.
+func (p *profile) inSchema(name []string) bool {
+	return slices.ContainsFunc(p.tables, func(t *table) bool {
+		return slices.Equal(t.words, name) ||
+			slices.ContainsFunc(t.cols, func(c *column) bool { return slices.Equal(c.words, name) })
+	})
+}
+
+// otherMetric returns the metric that a question names and the planner cannot compute, if there is one. A table or
+// column of that name is what the question is about instead.
+func (p *profile) otherMetric(ws []word) string {
+	for _, name := range p.otherMetrics {
+		for i := range ws {
+			rest := ws[i:]
+			if len(rest) >= len(name) && slices.EqualFunc(rest[:len(name)], name,
+				func(w word, part string) bool { return w.sing == part }) && !p.inSchema(name) {
+				return strings.Join(name, " ")
+			}
+		}
+	}
+	return ""
 }
 
 // balanced reports whether the brackets of an expression belong together.

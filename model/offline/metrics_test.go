@@ -9,7 +9,7 @@ import (
 )
 
 // TestMetrics checks that a question that names a metric runs its expression, in its splits too, and that a metric over
-// several tables, with several aggregates or with the name of a column changes nothing.
+// several tables or with several aggregates is declined, and one with the name of a table or column changes nothing.
 func TestMetrics(t *testing.T) {
 	c := shop(t)
 	metrics := []offline.Metric{
@@ -19,6 +19,8 @@ func TestMetrics(t *testing.T) {
 		{Name: "ratio thing", Expression: "SUM(orders.total) / COUNT(*)"},
 		{Name: "broken one", Expression: "SUM(orders.total) + (SUM(orders.total)"},
 		{Name: "status", Expression: "SUM(orders.id + 1)"},
+		{Name: "cancelled total", Expression: "SUM(orders.total * products.price)"},
+		{Name: "orders", Expression: "COUNT(DISTINCT orders.id)"},
 	}
 	planner := offline.New(offline.Options{
 		Catalog: c, Metrics: func(context.Context) []offline.Metric { return metrics },
@@ -35,10 +37,11 @@ func TestMetrics(t *testing.T) {
 			t.Errorf("%s: %s\n%s", question, got.sql, got.text)
 		}
 	}
-	for _, question := range []string{"mixture by month", "ratio thing by channel", "broken one by channel"} {
+	for _, question := range []string{"mixture by month", "ratio thing by channel", "broken one by channel",
+		"cancelled totals by channel"} {
 		talk := newTalk(t, c, planner, "shop")
-		if got := talk.ask(question); got.sql != "" {
-			t.Errorf("%s: %s", question, got.sql)
+		if got := talk.ask(question); got.sql != "" || !strings.Contains(got.text, "your company has defined") {
+			t.Errorf("%s: %s\n%s", question, got.sql, got.text)
 		}
 	}
 }

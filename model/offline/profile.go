@@ -37,6 +37,8 @@ type profile struct {
 	words      map[string]bool     // every word of the schema, for typos
 	valueWords map[string]bool     // every word of the values, for typos
 
+	otherMetrics [][]string // the words of metrics that the planner cannot compute
+
 	mu    sync.Mutex
 	hints []string // tested suggestions, or nil if there were none yet; guarded by mu
 }

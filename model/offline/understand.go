@@ -373,7 +373,11 @@ func (p *profile) read(q string, before *plan) *attempt {
 	a := &attempt{question: q, profile: p}
 	ps := newParser(p, q)
 	a.linked = len(ps.items)
+	other := p.otherMetric(ps.ws)
 	switch {
+	case other != "":
+		a.declined = decline("“%s” is a figure that your company has defined, and I can't compute it without a model.",
+			other)
 	case causes.MatchString(q) && !p.namesCause(q):
 		a.declined = decline(noCauseWords)
 	case before != nil && isFollowUp(ps.ws):
