@@ -31,7 +31,33 @@ async function upload(p, file) {
 const picker = (p, name) => p.getByRole("button", { name, exact: true });
 const home = (p) => p.getByRole("link", { name: "New question", exact: true }).click();
 
-test("an uploaded file can be asked about, also after a reload, until it is deleted", async () => {
+// Appends rows to the upload "visits", replaces it, and deletes it, in the data browser.
+async function changeUpload(p) {
+  const change = async (item, label, file) => {
+    await p.getByRole("button", { name: "Change visits", exact: true }).click();
+    await p.getByRole("menuitem", { name: item }).click();
+    if (file) await p.getByLabel(label, { exact: true }).setInputFiles(file);
+  };
+  await p.getByRole("button", { name: "Browse data", exact: true }).click();
+  const visits = p.getByRole("region", { name: "visits", exact: true });
+  await visits.getByText("2 rows").first().waitFor();
+  await change("Append rows", "Rows for visits", csv("more.csv", ["page,people", "home,5"]));
+  await visits.getByRole("alert").getByText("people").waitFor();
+  await inBoth(p, "sources-append", 1440);
+  await change("Append rows", "Rows for visits", csv("more.csv", ["page,visitors", "jobs,9"]));
+  await visits.getByText("3 rows").first().waitFor();
+  assert.equal(await visits.getByRole("alert").count(), 0);
+  await change("Replace", "File that replaces visits", csv("new.csv", ["page,minutes", "home,7"]));
+  await visits.getByText("1 row", { exact: true }).first().waitFor();
+  await visits.getByText("minutes").first().waitFor();
+  await change("Delete");
+  const dialog = p.getByRole("dialog", { name: "Delete visits?" });
+  await inBoth(p, "sources-delete", 1440);
+  await dialog.getByRole("button", { name: "Delete", exact: true }).click();
+  await visits.waitFor({ state: "detached" });
+}
+
+test("an uploaded file can be asked about, changed and deleted, also after a reload", async () => {
   const p = await open(server.url);
   await picker(p, "market").or(picker(p, "shop")).or(picker(p, "All data")).first().waitFor();
   await upload(p, sales);
@@ -52,7 +78,7 @@ test("an uploaded file can be asked about, also after a reload, until it is dele
   await turn.getByText("from visits", { exact: true }).waitFor();
   await home(p);
   await picker(p, "visits").waitFor();
-  await p.request.delete(`${server.url}/api/sources/visits`, { headers: { origin: server.url } });
+  await changeUpload(p);
   await p.reload();
   await picker(p, "All data").waitFor();
   assert.equal(await p.getByRole("alert").count(), 0);

@@ -427,6 +427,12 @@ export interface ConsentRequest {
   redirect?: string;
 }
 
+function sending(method: string, file: File) {
+  const form = new FormData();
+  form.set("file", file, file.name);
+  return { method, body: form, timeout: 600_000 };
+}
+
 export const api = {
   session: (signal?: AbortSignal) => json<Session>("/api/session", { signal, timeout: 10_000 }),
   signIn: (key: string) => request("/api/session", { method: "POST", body: { key } }),
@@ -496,11 +502,11 @@ export const api = {
     json<Distribution>(`/api/sources/${enc(source)}/distribution?table=${enc(table)}&column=${enc(column)}&limit=10`, {
       signal,
     }),
-  upload: (file: File) => {
-    const form = new FormData();
-    form.set("file", file, file.name);
-    return json<Source>("/api/sources", { method: "POST", body: form, timeout: 600_000 });
-  },
+  upload: (file: File) => json<Source>("/api/sources", sending("POST", file)),
+  replaceUpload: (source: string, file: File) => json<Source>(`/api/sources/${enc(source)}`, sending("PUT", file)),
+  appendToUpload: (source: string, file: File) =>
+    json<Source>(`/api/sources/${enc(source)}/append`, sending("POST", file)),
+  deleteUpload: (source: string) => request(`/api/sources/${enc(source)}`, { method: "DELETE" }),
   query: (source: string, body: { sql: string; conversation?: string; replaces?: string }, signal?: AbortSignal) =>
     json<QueryAnswer>(`/api/sources/${enc(source)}/query`, { method: "POST", body, signal }),
   /** Runs a statement over stored results of a conversation. */

@@ -10,6 +10,7 @@ import { Button } from "../../ui/Button";
 import { Icon } from "../../ui/Icon";
 import { Rows } from "../Rows";
 import type { DataBrowserProps } from "../slots";
+import { UploadMenu } from "./UploadMenu";
 import { DistributionPreview, DistributionDetails } from "./Distribution";
 
 /** Says how well a source is known to be read-only. */
@@ -45,9 +46,9 @@ export default function DataBrowser({ at, onAt }: DataBrowserProps) {
       )}
       {data?.sources.map((s) => (
         <section key={s.name} aria-label={s.name} className="mb-6">
-          <h3 className="flex items-baseline gap-2 text-sm font-semibold">
+          <div className="flex flex-wrap items-baseline gap-2 text-sm">
             <Icon name="database" small className="self-center" />
-            {s.name}
+            <h3 className="font-semibold">{s.name}</h3>
             <span className="tabular font-normal text-ink-quiet">
               {[
                 s.engine,
@@ -58,7 +59,8 @@ export default function DataBrowser({ at, onAt }: DataBrowserProps) {
                 .filter(Boolean)
                 .join(" · ")}
             </span>
-          </h3>
+            {s.uploaded && <UploadMenu source={s.name} />}
+          </div>
           {s.ok ? (
             <Tables source={s.name} at={at} onAt={onAt} find={find.trim().toLowerCase()} />
           ) : (
