@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/internal/fence"
 	"github.com/footnotehq/footnote/tool"
 )
 
@@ -191,7 +192,7 @@ func (r *run) context(more string) string {
 	for _, a := range r.s.added {
 		if a.seq > told {
 			lines = append(lines, fmt.Sprintf("The user has added the source %s to this conversation. Its tables:\n%s",
-				a.Source, a.Tables))
+				a.Source, fence.Wrap(a.Tables)))
 		}
 	}
 	return strings.TrimSpace(strings.Join(append(lines, more), "\n"))

@@ -1012,7 +1012,7 @@ func TestAddedSource(t *testing.T) {
 			told = m.Context
 		}
 	}
-	if !strings.Contains(told, "added the source "+name) || !strings.Contains(told, "customers (id INTEGER") {
+	if !strings.Contains(told, "added the source "+name) || !strings.Contains(told, "<data>\ncustomers (id INTEGER") {
 		t.Errorf("the model reads %q", told)
 	}
 	results := g.results(id)
