@@ -223,9 +223,9 @@ func (c *conn) blockGone() error {
 	return nil
 }
 
-// blocked reports whether blockGone has put a view in place of a name.
+// blocked reports whether blockGone has put a view in place of a name. Names of shadow and system tables are reserved.
 func (g *guard) blocked(low string) bool {
-	return g.all && g.gone[low] && g.layout.shadows[low] == "" // names of shadow tables are reserved
+	return g.all && g.gone[low] && g.layout.shadows[low] == "" && !strings.HasPrefix(low, "sqlite_")
 }
 
 // goneView returns a view in a statement that is hidden as a whole, as the statement writes it, or "".
