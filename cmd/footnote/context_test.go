@@ -15,7 +15,7 @@ func TestContextCommands(t *testing.T) {
 		filepath.Join(testdata, "semantic_manifest.json"))
 	if code != 0 || !strings.Contains(out, "source: mart.fct_sales") ||
 		!strings.Contains(errs, "not taken: metric so_far: cumulative metrics are not supported") ||
-		!strings.Contains(errs, "3 tables, 1 join and 3 metrics taken; 15 other things not") {
+		!strings.Contains(errs, "3 tables, 1 join and 5 metrics taken; 16 other things not") {
 		t.Errorf("import: exit code %d\n%s\n%s", code, out, errs)
 	}
 	if _, errs, code = program(t, "context", "import", filepath.Join(dir, "missing.json")); code != exitUsage {

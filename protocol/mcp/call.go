@@ -59,6 +59,7 @@ func (p *pending) add(c *call) {
 		p.calls, p.left = map[callID]*call{}, map[callID]abandoned{}
 	}
 	p.calls[c.id] = c
+	delete(p.left, c.id)
 }
 
 func (p *pending) remove(c *call) {
@@ -85,18 +86,19 @@ func (p *pending) leave(c *call, conversation string) (cancelled bool) {
 }
 
 // cancel ends a call that is in progress in this process. If its client has left already, cancel returns the
-// conversation whose run is to be stopped.
+// conversation whose run is to be stopped. Such a call may still be among those in progress for a moment.
 func (p *pending) cancel(id callID) (conversation string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if l, ok := p.left[id]; ok {
+		delete(p.left, id)
+		return l.conversation
+	}
 	if c := p.calls[id]; c != nil {
 		c.cancelled = true
 		c.cancel(errCancelled)
-		return ""
 	}
-	l := p.left[id]
-	delete(p.left, id)
-	return l.conversation
+	return ""
 }
 
 // cancel cancels a call of the caller.
