@@ -1,6 +1,7 @@
 import { useRef, useState } from "react";
 import { api, errorMessage } from "../../api/client";
 import { invalidate } from "../../api/load";
+import { sourceChanged } from "../../api/sources";
 import { Button, IconButton } from "../../ui/Button";
 import { Dialog } from "../../ui/Dialog";
 import { Menu } from "../../ui/Menu";
@@ -9,10 +10,6 @@ const changes = {
   replace: { send: api.replaceUpload, accept: ".csv,.tsv,.parquet,.json,.xlsx,.sqlite,.db,.duckdb" },
   append: { send: api.appendToUpload, accept: ".csv,.tsv,.json,.jsonl,.ndjson" },
 };
-
-function reload() {
-  for (const kept of ["sources", "schema:", "samples:", "distribution:", "suggestions"]) invalidate(kept);
-}
 
 /** What an owner can do with an uploaded file: replace it, append rows, or delete it. */
 export function UploadMenu({ source }: { source: string }) {
@@ -31,7 +28,7 @@ export function UploadMenu({ source }: { source: string }) {
     try {
       await changes[change].send(source, file);
       setStatus(change === "replace" ? "Replaced" : "Appended");
-      reload();
+      sourceChanged(source);
     } catch (err) {
       setStatus("");
       setFailed(errorMessage(err));
@@ -99,7 +96,7 @@ function Delete({ source, onClose }: { source: string; onClose: () => void }) {
       return setError(errorMessage(err));
     }
     onClose();
-    reload();
+    invalidate("sources");
   };
   return (
     <Dialog

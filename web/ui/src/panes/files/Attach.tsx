@@ -1,6 +1,6 @@
 import { useRef, useState } from "react";
 import { api, errorMessage } from "../../api/client";
-import { invalidate } from "../../api/load";
+import { sourceChanged } from "../../api/sources";
 import { chip } from "../../composer/Composer";
 import { Icon } from "../../ui/Icon";
 import { Menu } from "../../ui/Menu";
@@ -28,8 +28,7 @@ export function Attach({ session, onLocal, onUploaded }: AttachProps) {
     try {
       const s = await api.upload(file);
       onUploaded?.(s.name);
-      invalidate("sources");
-      invalidate("suggestions");
+      sourceChanged(s.name);
       setStatus(`${s.name} is ready`);
     } catch (err) {
       setStatus(errorMessage(err));
