@@ -52,6 +52,7 @@ export function useSize() {
     const el = ref.current!; // measured before the first paint, so that nothing moves
     let timer = 0;
     const measure = () => {
+      if (!el.clientWidth) return; // hidden, as on paper
       const style = getComputedStyle(el);
       const width = Math.floor(el.clientWidth - parseFloat(style.paddingLeft) - parseFloat(style.paddingRight));
       const height = Math.floor(el.clientHeight - 64);
