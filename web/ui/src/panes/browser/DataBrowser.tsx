@@ -49,7 +49,8 @@ export default function DataBrowser({ at, onAt }: DataBrowserProps) {
           <div className="flex flex-wrap items-baseline gap-2 text-sm">
             <Icon name="database" small className="self-center" />
             <h3 className="font-semibold">{s.name}</h3>
-            <span className="tabular font-normal text-ink-quiet">
+            {s.uploaded && <UploadMenu source={s.name} />}
+            <span className="tabular w-full text-ink-quiet">
               {[
                 s.engine,
                 plural(s.tables, "table"),
@@ -59,7 +60,6 @@ export default function DataBrowser({ at, onAt }: DataBrowserProps) {
                 .filter(Boolean)
                 .join(" · ")}
             </span>
-            {s.uploaded && <UploadMenu source={s.name} />}
           </div>
           {s.ok ? (
             <Tables source={s.name} at={at} onAt={onAt} find={find.trim().toLowerCase()} />
