@@ -46,8 +46,8 @@ export default function DataBrowser({ at, onAt }: DataBrowserProps) {
       )}
       {data?.sources.map((s) => (
         <section key={s.name} aria-label={s.name} className="mb-6">
-          <div className="flex flex-wrap items-baseline gap-2 text-sm">
-            <Icon name="database" small className="self-center" />
+          <div className="flex flex-wrap items-center gap-x-2 gap-y-1 text-sm">
+            <Icon name="database" small />
             <h3 className="font-semibold">{s.name}</h3>
             {s.uploaded && <UploadMenu source={s.name} />}
             <span className="tabular w-full text-ink-quiet">
