@@ -74,8 +74,8 @@ func (p *profile) inSchema(name []string) bool {
 	})
 }
 
-// otherMetric returns the metric that a question names and the planner cannot compute, if there is one. A table or
-// column of that name is what the question is about instead.
+// otherMetric returns the metric that a question names and the planner cannot compute, if there is one. If a table or
+// column has that name, the question is about it instead.
 func (p *profile) otherMetric(ws []word) string {
 	for _, name := range p.otherMetrics {
 		for i := range ws {

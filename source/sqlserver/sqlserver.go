@@ -65,7 +65,7 @@ func Engine() engines.Engine {
 	}
 }
 
-// address is what an address says.
+// address holds the parts of an address.
 type address struct {
 	config msdsn.Config
 	schema string   // of tables that are named without one

@@ -42,7 +42,7 @@ type server struct {
 	open    int // transactions
 }
 
-// result is what a statement returns.
+// result has the columns and rows that a statement returns.
 type result struct {
 	columns []column
 	rows    [][][]byte // of encoded cells

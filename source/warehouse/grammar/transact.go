@@ -9,9 +9,9 @@ import (
 	"github.com/footnotehq/footnote/internal/wordlist"
 )
 
-// Transact is what T-SQL has besides. Its statements need no semicolon between them, so a word that the server does not
-// know where this grammar has it might end a statement, or be a name. Therefore, names are always written in brackets,
-// and only functions, types and constants that are listed are not.
+// Transact describes how T-SQL differs further. Its statements need no semicolon between them, so a word that the
+// server does not expect might end a statement, or be a name. Therefore, names are always written in brackets, except
+// for functions, types and constants that are listed.
 type Transact struct {
 	Unknown  map[string]bool // words and signs that only other databases know; such a word is a name
 	Reserved map[string]bool // further words that are names only in brackets
